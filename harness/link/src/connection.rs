@@ -1,0 +1,191 @@
+//! One WebSocket, split into a sender and a receiver of whole messages.
+
+use std::io;
+
+use bytes::Bytes;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message as WsMessage, http};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// How much one message may cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The largest message accepted, in bytes; a larger one ends the connection.
+    pub message: usize,
+}
+
+impl Default for Limits {
+    /// 64 MiB a message.
+    fn default() -> Self {
+        Self { message: 64 << 20 }
+    }
+}
+
+impl Limits {
+    pub(crate) fn config(self) -> WebSocketConfig {
+        WebSocketConfig::default()
+            .max_message_size(Some(self.message))
+            .max_frame_size(Some(self.message))
+            .read_buffer_size(8 << 10)
+            .write_buffer_size(0)
+            .accept_unmasked_frames(false)
+    }
+}
+
+/// What arrives on a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// A binary message, whole.
+    Binary(Bytes),
+    /// A text message, whole.
+    Text(String),
+    /// The peer ended the connection: by a close frame, or by ending or breaking the byte stream.
+    Closed,
+}
+
+/// Why a connection could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Nothing accepts at that address.
+    #[error("connection refused")]
+    Refused,
+    /// The peer answered the handshake with this HTTP status instead of 101.
+    #[error("the handshake was answered with HTTP status {0}")]
+    Status(u16),
+    /// The peer broke the handshake off, or answered something that is no WebSocket handshake.
+    #[error("the handshake broke off: {0}")]
+    Handshake(String),
+    /// The address is not one.
+    #[error("not a WebSocket address: {0}")]
+    Address(String),
+    /// The network failed otherwise.
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+type Stream = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// One open WebSocket.
+#[derive(Debug)]
+pub struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    /// The subprotocol header of the accepting side's reply, as the dialling side saw it.
+    pub subprotocol: Option<String>,
+}
+
+/// The sending half.
+#[derive(Debug)]
+pub struct Sender(SplitSink<Stream, WsMessage>);
+
+/// The receiving half.
+#[derive(Debug)]
+pub struct Receiver(SplitStream<Stream>);
+
+impl Connection {
+    pub(crate) fn new(stream: Stream, subprotocol: Option<String>) -> Self {
+        let (sink, stream) = stream.split();
+        Self { sender: Sender(sink), receiver: Receiver(stream), subprotocol }
+    }
+
+    /// The two halves, for two tasks.
+    #[must_use]
+    pub fn split(self) -> (Sender, Receiver) {
+        (self.sender, self.receiver)
+    }
+
+    /// Sends one binary message.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub async fn send(&mut self, message: Bytes) -> io::Result<()> {
+        self.sender.send(message).await
+    }
+
+    /// The next message. After [`Message::Closed`] it is always [`Message::Closed`].
+    pub async fn receive(&mut self) -> Message {
+        self.receiver.receive().await
+    }
+}
+
+impl Sender {
+    /// Sends one binary message.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub async fn send(&mut self, message: Bytes) -> io::Result<()> {
+        self.0.send(WsMessage::Binary(message)).await.map_err(io_error)
+    }
+
+    /// Sends one text message.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub async fn send_text(&mut self, text: String) -> io::Result<()> {
+        self.0.send(WsMessage::Text(text.into())).await.map_err(io_error)
+    }
+
+    /// Sends a close frame; the peer's answer, if any, arrives at the receiver as [`Message::Closed`].
+    ///
+    /// # Errors
+    /// When the connection is gone already.
+    pub async fn close(&mut self) -> io::Result<()> {
+        self.0.send(WsMessage::Close(None)).await.map_err(io_error)
+    }
+}
+
+impl Receiver {
+    /// The next message. After [`Message::Closed`] it is always [`Message::Closed`].
+    pub async fn receive(&mut self) -> Message {
+        loop {
+            match self.0.next().await {
+                Some(Ok(WsMessage::Binary(bytes))) => return Message::Binary(bytes),
+                Some(Ok(WsMessage::Text(text))) => return Message::Text(text.as_str().to_owned()),
+                Some(Ok(WsMessage::Close(_)) | Err(_)) | None => return Message::Closed,
+                Some(Ok(WsMessage::Ping(_) | WsMessage::Pong(_) | WsMessage::Frame(_))) => {}
+            }
+        }
+    }
+}
+
+fn io_error(error: tungstenite::Error) -> io::Error {
+    match error {
+        tungstenite::Error::Io(error) => error,
+        other => io::Error::new(io::ErrorKind::BrokenPipe, other.to_string()),
+    }
+}
+
+/// Opens a WebSocket to `url`, offering no subprotocol and no extension.
+///
+/// # Errors
+/// As [`ConnectError`] tells apart.
+pub async fn connect(url: &str, limits: Limits) -> Result<Connection, ConnectError> {
+    let opened = tokio_tungstenite::connect_async_with_config(url, Some(limits.config()), true).await;
+    let (stream, response) = opened.map_err(connect_error)?;
+    let subprotocol = response
+        .headers()
+        .get(http::header::SEC_WEBSOCKET_PROTOCOL)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    Ok(Connection::new(stream, subprotocol))
+}
+
+fn connect_error(error: tungstenite::Error) -> ConnectError {
+    match error {
+        tungstenite::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => ConnectError::Refused,
+        tungstenite::Error::Io(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe
+            ) =>
+        {
+            ConnectError::Handshake(error.to_string())
+        }
+        tungstenite::Error::Io(error) => ConnectError::Io(error),
+        tungstenite::Error::Http(response) => ConnectError::Status(response.status().as_u16()),
+        tungstenite::Error::Url(error) => ConnectError::Address(error.to_string()),
+        other => ConnectError::Handshake(other.to_string()),
+    }
+}

@@ -1,0 +1,1 @@
+//! Proves that malformed probes are one mutation away from a well-formed message.

@@ -1,0 +1,241 @@
+//! The words of the scenario format: which steps there are, and which details each may have.
+//!
+//! The loader, the linter's messages and the JSON Schema all read these tables, so that they cannot disagree.
+
+use serde_json::{Map, Value, json};
+
+use super::model::{ClientExpectation, ClientMessage, Fixture, Iut, ProxyExpectation, ProxyMessage};
+
+/// What a detail's value looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Name,
+    Text,
+    Number,
+    Byte,
+    Json,
+    Hex,
+    Mutation,
+    Parts,
+}
+
+/// A detail of a step.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub name: &'static str,
+    pub form: Form,
+    pub about: &'static str,
+}
+
+macro_rules! fields {
+    ($($name:literal $form:ident $about:literal),+ $(,)?) => {
+        pub(super) const FIELDS: &[Field] = &[$(Field { name: $name, form: Form::$form, about: $about }),+];
+    };
+}
+
+fields! {
+    "on" Name "the client connection, where the scenario has several",
+    "run" Name "the run, where the scenario has several",
+    "channel" Name "the channel's name; without it, the name of the message",
+    "number" Number "the scope or channel number to use instead of a free one",
+    "scope" Number "the scope field of the frame",
+    "channel-field" Number "the channel field of the frame",
+    "type" Byte "the frame type",
+    "json" Json "the JSON text, byte for byte",
+    "hex" Hex "bytes in hex",
+    "text" Text "plain text",
+    "mode" Byte "the credential's mode byte",
+    "arguments" Json "the run request's arguments",
+    "image" Json "the run request's image",
+    "volume-mounts" Json "the run request's volume mounts",
+    "fuse-file-mounts" Json "the run request's FUSE file mounts",
+    "fuse-directory-mounts" Json "the run request's FUSE directory mounts",
+    "mutate" Mutation "the one thing that is broken in an otherwise well-formed message",
+    "answer" Name "the answer by its name",
+    "parts" Parts "JSON pointers into the message, and the JSON that must stand there",
+    "capture" Name "the name under which later texts can use the id, as ${name}",
+}
+
+const RUN_REQUEST: &[&str] = &[
+    "on", "run", "number", "channel-field", "json", "hex", "arguments", "image", "volume-mounts", "fuse-file-mounts",
+    "fuse-directory-mounts", "mutate",
+];
+const CHANNEL_ASK: &[&str] = &["run", "channel", "number", "json", "hex", "mutate"];
+const RESPONSE: &[&str] = &["run", "json", "parts"];
+
+pub(super) fn client_sends(message: ClientMessage) -> &'static [&'static str] {
+    match message {
+        ClientMessage::Credential => &["on", "text", "mode", "hex", "scope", "channel-field"],
+        ClientMessage::Run => RUN_REQUEST,
+        ClientMessage::Stop | ClientMessage::Enqueue | ClientMessage::Dequeue | ClientMessage::Schema => CHANNEL_ASK,
+        ClientMessage::ChannelRequest => &["run", "channel", "number", "hex"],
+        ClientMessage::ChannelResponse => &["run", "channel", "hex", "json"],
+        ClientMessage::ChannelFinish => &["run", "channel"],
+        ClientMessage::Frame => &["on", "run", "type", "scope", "channel-field", "hex", "json"],
+        ClientMessage::Bytes => &["on", "hex"],
+        ClientMessage::Text => &["on", "text"],
+    }
+}
+
+pub(super) fn client_expects(expectation: ClientExpectation) -> &'static [&'static str] {
+    use ClientExpectation as E;
+    match expectation {
+        E::Id => &["run", "capture", "parts"],
+        E::VolumeHeld | E::VolumeMounted | E::VolumeFuseServed | E::VolumeMountUnsupported | E::VolumeMode => RESPONSE,
+        E::Error | E::Chunk | E::Inactive => RESPONSE,
+        E::Active | E::Relayed | E::Finish | E::BareFinish => &["run"],
+        E::Answer | E::ChannelFinish | E::BareChannelFinish => &["run", "channel"],
+        E::ChannelRequest => &["run", "channel"],
+        E::Closed | E::Nothing => &["on"],
+    }
+}
+
+pub(super) fn proxy_sends(message: ProxyMessage) -> &'static [&'static str] {
+    match message {
+        ProxyMessage::Begun | ProxyMessage::Error | ProxyMessage::Chunk | ProxyMessage::Inactive => {
+            &["run", "json", "hex"]
+        }
+        ProxyMessage::Active => &["run", "hex"],
+        ProxyMessage::Finish => &["run"],
+        ProxyMessage::Answer => &["run", "channel", "answer", "json", "hex"],
+        ProxyMessage::ChannelFinish => &["run", "channel"],
+        ProxyMessage::Ask => &["run", "channel", "number", "hex"],
+        ProxyMessage::Frame => &["run", "type", "scope", "channel-field", "hex", "json"],
+        ProxyMessage::Bytes => &["run", "hex"],
+        ProxyMessage::Text => &["run", "text"],
+    }
+}
+
+pub(super) fn proxy_expects(expectation: ProxyExpectation) -> &'static [&'static str] {
+    use ProxyExpectation as E;
+    match expectation {
+        E::Begin | E::Attempt | E::Closed | E::Nothing => &["run"],
+        E::Enqueue | E::Dequeue | E::Schema | E::ChannelFinish => &["run", "channel"],
+        E::ChannelResponse => &["run", "channel", "hex", "json"],
+    }
+}
+
+/// The keys that make a step, apart from the four speaking ones.
+pub(super) const STEP_KEYS: &[(&str, &str)] = &[
+    ("client connects", "the client opens a WebSocket: `authorized`, or `bare` without the credential"),
+    ("client closes", "the client closes its WebSocket, by name"),
+    ("client sends", "the client sends this message"),
+    ("client expects", "the client must receive this"),
+    ("proxy sends", "the proxy sends this message"),
+    ("proxy expects", "the proxy must receive this"),
+    ("proxy closes", "the proxy closes its WebSocket, of this run"),
+    ("proxy refuses", "from here on the proxy turns this many connections away: `connections`"),
+    ("play", "the steps of a fragment"),
+    ("control", "the mended conversation, which must succeed"),
+    ("witness", "an ordinary exchange, which must still work"),
+    ("either order", "branches that happen in any order"),
+    ("one of", "branches of which exactly one happens; the first step of each decides"),
+    ("repeat", "how often the `steps` happen"),
+    ("not applicable", "the scenario cannot go on for this reason"),
+];
+
+fn field_schema(name: &str) -> Value {
+    let Some(field) = FIELDS.iter().find(|field| field.name == name) else { return json!({}) };
+    let mut schema = match field.form {
+        Form::Number => json!({"type": ["integer", "string"]}),
+        Form::Byte => json!({"type": ["integer", "string"]}),
+        Form::Hex => json!({"type": "string", "pattern": "^([0-9a-fA-F \\n]|\\$\\{[^}]*\\})*$"}),
+        Form::Parts => json!({"type": "object", "propertyNames": {"pattern": "^(/.*)?$"}}),
+        Form::Name | Form::Text | Form::Json | Form::Mutation => json!({"type": ["string", "number"]}),
+    };
+    schema["description"] = json!(field.about);
+    schema
+}
+
+fn step_schema(verb: &str, message: &str, fields: &[&str]) -> Value {
+    let mut properties = Map::new();
+    properties.insert(verb.into(), json!({"const": message}));
+    properties.insert("checks".into(), json!({"$ref": "#/$defs/requirement"}));
+    for field in fields {
+        properties.insert((*field).into(), field_schema(field));
+    }
+    json!({"type": "object", "properties": properties, "required": [verb], "additionalProperties": false})
+}
+
+/// The JSON Schema of scenario files, as editors want it.
+#[must_use]
+pub fn json_schema() -> Value {
+    let mut steps = Vec::new();
+    for message in ClientMessage::ALL {
+        steps.push(step_schema("client sends", message.as_str(), client_sends(*message)));
+    }
+    for message in ClientExpectation::ALL {
+        steps.push(step_schema("client expects", message.as_str(), client_expects(*message)));
+    }
+    for message in ProxyMessage::ALL {
+        steps.push(step_schema("proxy sends", message.as_str(), proxy_sends(*message)));
+    }
+    for message in ProxyExpectation::ALL {
+        steps.push(step_schema("proxy expects", message.as_str(), proxy_expects(*message)));
+    }
+    let list = json!({"type": "array", "items": {"$ref": "#/$defs/step"}});
+    let branches = json!({"type": "array", "items": list, "minItems": 2});
+    let object = |key: &str, value: Value, more: Value| {
+        let mut properties = more;
+        properties[key] = value;
+        properties["checks"] = json!({"$ref": "#/$defs/requirement"});
+        json!({"type": "object", "properties": properties, "required": [key], "additionalProperties": false})
+    };
+    let name = json!({"type": "string"});
+    steps.push(object("client connects", json!({"enum": ["authorized", "bare"]}), json!({"on": name})));
+    steps.push(object("client closes", name.clone(), json!({})));
+    steps.push(object("proxy closes", name.clone(), json!({})));
+    steps.push(object("proxy refuses", json!({"const": "connections"}), json!({})));
+    steps.push(object("play", name.clone(), json!({"on": name, "run": name})));
+    steps.push(object("control", list.clone(), json!({})));
+    steps.push(object("witness", list.clone(), json!({})));
+    steps.push(object("either order", branches.clone(), json!({})));
+    steps.push(object("one of", branches, json!({})));
+    steps.push(object("repeat", json!({"type": "integer", "minimum": 1}), json!({"steps": list})));
+    steps.push(object("not applicable", name.clone(), json!({})));
+    let fixtures: Vec<_> = Fixture::ALL.iter().map(|(_, key)| *key).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Conformance scenarios",
+        "description": "Conversations that an implementation under test is judged by",
+        "type": "object",
+        "required": ["iut"],
+        "additionalProperties": false,
+        "properties": {
+            "iut": {"enum": [Iut::Provider.as_str()], "description": "what the scenarios judge"},
+            "fragments": {
+                "type": "object",
+                "description": "conversations to play inside scenarios, by name",
+                "additionalProperties": list
+            },
+            "scenarios": {"type": "array", "items": {"$ref": "#/$defs/scenario"}}
+        },
+        "$defs": {
+            "requirement": {
+                "type": "string",
+                "pattern": "^[a-z0-9-]+(\\.[a-z0-9-]+)+$",
+                "description": "the id of a requirement in the catalogue"
+            },
+            "scenario": {
+                "type": "object",
+                "required": ["id", "title", "requirements", "steps"],
+                "additionalProperties": false,
+                "properties": {
+                    "id": {"type": "string", "pattern": "^[a-z0-9-]+(/[a-z0-9-]+){2}$", "maxLength": 80},
+                    "title": {"type": "string"},
+                    "requirements": {"type": "array", "items": {"$ref": "#/$defs/requirement"}, "minItems": 1},
+                    "freedom": {"type": "string", "description": "the named freedom that the scenario pins"},
+                    "exclusive": {"type": "boolean", "description": "needs its proxy address for itself"},
+                    "needs": {"type": "array", "items": {"enum": fixtures}},
+                    "cases": {
+                        "type": "object",
+                        "description": "data sets by name; each makes one scenario, with ${key} filled in",
+                        "additionalProperties": {"type": "object"}
+                    },
+                    "steps": list
+                }
+            },
+            "step": {"anyOf": steps}
+        }
+    })
+}

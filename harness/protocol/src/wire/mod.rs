@@ -1,0 +1,23 @@
+//! Payload codecs: what the bytes on each surface of the protocol mean, and why they do not.
+//!
+//! Every decoder here is strict where the pages are (an object is an object, a string constant a string), keeps
+//! what it read as raw bytes beside what it says about them, never panics, and answers a payload that it cannot
+//! read with [`Malformed`]: the [`Rule`] broken and the place, without a byte of the payload itself.
+
+pub mod begin;
+pub mod channel;
+pub mod chunk;
+pub mod credential;
+pub mod frame;
+mod malformed;
+mod mcp;
+pub mod profile;
+pub mod request;
+pub mod run;
+pub mod shape;
+mod vocabulary;
+
+pub use credential::{credential_payload, read_credential};
+pub use frame::{Frame, FrameType};
+pub use malformed::{Malformed, Rule};
+pub use profile::Profile;

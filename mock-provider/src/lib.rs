@@ -1,0 +1,16 @@
+//! The provider role of the conformance harness: a conforming reference, its named faults, conforming variants of it,
+//! and hollow providers that implement nothing.
+//!
+//! - [`policy`] is the reference, without I/O. [`settings`] are the freedoms that it was given, [`checks`] what it
+//!   refuses a request for.
+//! - [`fault`] wraps the reference into an interceptor that spoils one thing; [`faults`] is the list of them.
+//! - [`variants`] use the same means for what the protocol leaves free.
+//! - [`hollow`] are providers that implement nothing.
+//! - [`server`] runs any of them on sockets.
+
+pub mod channels;
+pub mod checks;
+pub mod credential;
+pub mod policy;
+pub mod run;
+pub mod settings;
