@@ -1,10 +1,10 @@
 //! The begin response: what a proxy sends a provider, told by a first byte that the profile names.
 
+use super::Malformed;
 use super::chunk::{self, ChunkKind};
 use super::profile::Profile;
 use super::shape::Shape;
 use super::vocabulary::vocabulary;
-use super::Malformed;
 
 vocabulary! {
     /// What a begin response is.
@@ -67,7 +67,9 @@ impl<'a> BeginResponse<'a> {
             BeginKind::Error => Shape::Any.judge(raw).map(|()| BeginResponse::Error(raw)),
             BeginKind::Chunk => chunk::judge(raw).map(|kind| BeginResponse::Chunk { kind, raw }),
             BeginKind::Active => Ok(BeginResponse::Active),
-            BeginKind::Inactive => Shape::AnyObject.judge(raw).map(|()| BeginResponse::Inactive { raw }),
+            BeginKind::Inactive => Shape::AnyObject
+                .judge(raw)
+                .map(|()| BeginResponse::Inactive { raw }),
         };
         response.map_err(|fault| fault.behind(1))
     }

@@ -81,15 +81,19 @@ pub struct DequeueAsk {
 
 const PATH: Shape = Shape::Array(&Shape::Str);
 static READ: Shape = Shape::Object(&Object::open(&[&[required("path", PATH)]]));
-static WRITE: Shape =
-    Shape::Object(&Object::open(&[&[required("write_id", Shape::U32), required("path", PATH)]]));
+static WRITE: Shape = Shape::Object(&Object::open(&[&[
+    required("write_id", Shape::U32),
+    required("path", PATH),
+]]));
 static TRANSFER: Shape = Shape::Object(&Object::open(&[&[
     required("path", PATH),
     required("id", Shape::Str),
     required("destination", PATH),
 ]]));
-static ENQUEUE: Shape =
-    Shape::Object(&Object::open(&[&[required("key", Shape::Str), required("content", Shape::Array(&BLOCK))]]));
+static ENQUEUE: Shape = Shape::Object(&Object::open(&[&[
+    required("key", Shape::Str),
+    required("content", Shape::Array(&BLOCK)),
+]]));
 static DEQUEUE: Shape = Shape::Object(&Object::open(&[&[required("key", Shape::Str)]]));
 
 impl ChannelAsk {
@@ -136,7 +140,9 @@ impl ChannelAsk {
         let mut body = Vec::new();
         match self {
             ChannelAsk::Stop | ChannelAsk::Filetree | ChannelAsk::Schema => {}
-            ChannelAsk::Postgres(id) | ChannelAsk::Daemon(id) => body.extend_from_slice(&id.to_be_bytes()),
+            ChannelAsk::Postgres(id) | ChannelAsk::Daemon(id) => {
+                body.extend_from_slice(&id.to_be_bytes())
+            }
             ChannelAsk::Read(ask) => write_json(&mut body, ask),
             ChannelAsk::Write(ask) => write_json(&mut body, ask),
             ChannelAsk::Transfer(ask) => write_json(&mut body, ask),
@@ -150,7 +156,9 @@ impl ChannelAsk {
 
 fn connection(body: &[u8]) -> Result<u32, Malformed> {
     let found = || format!("{} bytes", body.len());
-    let bytes = body.try_into().map_err(|_| Malformed::bytes(Rule::BytesLength, 0, "exactly four bytes", found()))?;
+    let bytes = body
+        .try_into()
+        .map_err(|_| Malformed::bytes(Rule::BytesLength, 0, "exactly four bytes", found()))?;
     Ok(u32::from_be_bytes(bytes))
 }
 
@@ -255,5 +263,8 @@ impl<'a> SchemaAnswer<'a> {
 }
 
 fn one_value(raw: &[u8]) -> Result<&[u8], Malformed> {
-    Shape::Any.judge(raw).map(|()| raw).map_err(|fault| fault.behind(1))
+    Shape::Any
+        .judge(raw)
+        .map(|()| raw)
+        .map_err(|fault| fault.behind(1))
 }

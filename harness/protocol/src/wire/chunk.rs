@@ -1,9 +1,9 @@
 //! The chunk: one event of an agent's conversation, told apart by its `type`.
 
+use super::Malformed;
 use super::mcp::{EMBEDDED, LINK, MEDIA, META_ONLY, RESULT, RESULT_ANY_OF, TEXT};
 use super::shape::{self, Member, Object, Shape, Tagged, optional, required};
 use super::vocabulary::vocabulary;
-use super::Malformed;
 
 vocabulary! {
     /// The kinds of chunk of the scope revision, by `type` (run response page, The chunk).
@@ -61,7 +61,10 @@ pub fn judge(raw: &[u8]) -> Result<ChunkKind, Malformed> {
     let text = shape::text(raw)?;
     let variant = CHUNK.judge_text(text)?;
     // The variants stand in the order of the kinds; a test holds them together.
-    Ok(variant.and_then(|index| ChunkKind::ALL.get(index)).copied().unwrap_or(ChunkKind::Notification))
+    Ok(variant
+        .and_then(|index| ChunkKind::ALL.get(index))
+        .copied()
+        .unwrap_or(ChunkKind::Notification))
 }
 
 const TYPE: &[Member] = &[required("type", Shape::Str)];
@@ -82,8 +85,11 @@ static TOP_LOGPROB: Shape = Shape::Object(&Object::open(&[&[
     optional("logprob", Shape::Decimal),
 ]]));
 
-const CALL: &[Member] =
-    &[required("id", Shape::Str), required("name", Shape::Str), optional("arguments", Shape::Str)];
+const CALL: &[Member] = &[
+    required("id", Shape::Str),
+    required("name", Shape::Str),
+    optional("arguments", Shape::Str),
+];
 
 const USAGE: &[Member] = &[
     required("completion_tokens", Shape::U64),
@@ -91,7 +97,10 @@ const USAGE: &[Member] = &[
     required("total_tokens", Shape::U64),
 ];
 
-const NOTIFICATION: &[Member] = &[required("is_fatal", Shape::Bool), required("message", Shape::Any)];
+const NOTIFICATION: &[Member] = &[
+    required("is_fatal", Shape::Bool),
+    required("message", Shape::Any),
+];
 
 const DELTA: Object = Object::open(&[TYPE, PARENT, LOGPROBS, TEXT]);
 const MEDIUM: Object = Object::open(&[TYPE, PARENT, MEDIA]);
@@ -105,7 +114,10 @@ pub static CHUNK: Shape = Shape::Tagged(&Tagged {
         ("assistant_text_content", DELTA),
         ("assistant_image_content", MEDIUM),
         ("assistant_audio_content", MEDIUM),
-        ("assistant_tool_call", Object::open(&[TYPE, PARENT, CALL, META_ONLY])),
+        (
+            "assistant_tool_call",
+            Object::open(&[TYPE, PARENT, CALL, META_ONLY]),
+        ),
         ("assistant_refusal", DELTA),
         (
             "tool_response",
@@ -121,7 +133,10 @@ pub static CHUNK: Shape = Shape::Tagged(&Tagged {
         ("user_resource", Object::open(&[TYPE, KEY, EMBEDDED])),
         ("user_resource_link", Object::open(&[TYPE, KEY, LINK])),
         ("usage", Object::open(&[TYPE, USAGE, META_ONLY])),
-        ("notification", Object::open(&[TYPE, NOTIFICATION, META_ONLY])),
+        (
+            "notification",
+            Object::open(&[TYPE, NOTIFICATION, META_ONLY]),
+        ),
     ],
 });
 
@@ -131,7 +146,9 @@ mod tests {
 
     #[test]
     fn the_schema_lists_the_kinds_in_their_order() {
-        let Shape::Tagged(tagged) = &CHUNK else { panic!("a chunk is tagged") };
+        let Shape::Tagged(tagged) = &CHUNK else {
+            panic!("a chunk is tagged")
+        };
         let names: Vec<_> = tagged.variants.iter().map(|(name, _)| *name).collect();
         let kinds: Vec<_> = ChunkKind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(names, kinds);

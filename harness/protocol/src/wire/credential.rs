@@ -20,7 +20,12 @@ pub fn credential_payload(credential: &str) -> Vec<u8> {
 /// [`Rule::CredentialEncoding`] for what is not UTF-8 (provider facts, 3).
 pub fn read_credential(payload: &[u8]) -> Result<&str, Malformed> {
     match payload.split_first() {
-        None => Err(Malformed::bytes(Rule::PayloadEmpty, 0, "a mode byte and a credential", "no byte")),
+        None => Err(Malformed::bytes(
+            Rule::PayloadEmpty,
+            0,
+            "a mode byte and a credential",
+            "no byte",
+        )),
         Some((&UNBROKERED, credential)) => std::str::from_utf8(credential).map_err(|error| {
             Malformed::bytes(
                 Rule::CredentialEncoding,
@@ -29,8 +34,11 @@ pub fn read_credential(payload: &[u8]) -> Result<&str, Malformed> {
                 "bytes that are not UTF-8",
             )
         }),
-        Some((mode, _)) => {
-            Err(Malformed::bytes(Rule::CredentialMode, 0, "the mode byte 0", format!("the mode byte {mode}")))
-        }
+        Some((mode, _)) => Err(Malformed::bytes(
+            Rule::CredentialMode,
+            0,
+            "the mode byte 0",
+            format!("the mode byte {mode}"),
+        )),
     }
 }

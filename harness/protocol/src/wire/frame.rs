@@ -43,7 +43,10 @@ impl FrameType {
 
     /// Whether a frame of this type ends something and carries no payload.
     pub const fn is_finish(self) -> bool {
-        matches!(self, FrameType::ResponseFinish | FrameType::ChannelResponseFinish)
+        matches!(
+            self,
+            FrameType::ResponseFinish | FrameType::ChannelResponseFinish
+        )
     }
 }
 
@@ -63,7 +66,12 @@ pub struct Frame {
 impl Frame {
     /// A frame of these parts.
     pub fn new(kind: FrameType, scope: u32, channel: u32, payload: impl Into<Bytes>) -> Frame {
-        Frame { kind, scope, channel, payload: payload.into() }
+        Frame {
+            kind,
+            scope,
+            channel,
+            payload: payload.into(),
+        }
     }
 
     /// Reads one message; the payload shares the message's memory.
@@ -74,12 +82,22 @@ impl Frame {
     pub fn decode(bytes: Bytes) -> Result<Frame, Malformed> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
             let found = format!("{} bytes", bytes.len());
-            return Err(Malformed::bytes(Rule::FrameShort, bytes.len(), "a header of nine bytes", found));
+            return Err(Malformed::bytes(
+                Rule::FrameShort,
+                bytes.len(),
+                "a header of nine bytes",
+                found,
+            ));
         };
         let [kind, s0, s1, s2, s3, c0, c1, c2, c3] = *header;
         let Some(kind) = FrameType::of(kind) else {
             let found = format!("the type {kind}");
-            return Err(Malformed::bytes(Rule::FrameUnknownType, 0, "a type from 0 to 6", found));
+            return Err(Malformed::bytes(
+                Rule::FrameUnknownType,
+                0,
+                "a type from 0 to 6",
+                found,
+            ));
         };
         Ok(Frame {
             kind,
@@ -106,7 +124,12 @@ impl Frame {
     pub fn judge_finish(&self) -> Result<(), Malformed> {
         if self.kind.is_finish() && !self.payload.is_empty() {
             let found = format!("{} bytes behind it", self.payload.len());
-            return Err(Malformed::bytes(Rule::FrameFinishWithPayload, HEADER, "nothing behind the header", found));
+            return Err(Malformed::bytes(
+                Rule::FrameFinishWithPayload,
+                HEADER,
+                "nothing behind the header",
+                found,
+            ));
         }
         Ok(())
     }

@@ -10,7 +10,10 @@ const MIME_TYPE: Member = optional("mimeType", Shape::Str);
 pub(super) const META_ONLY: &[Member] = &[META];
 
 static ANNOTATIONS: Object = Object::open(&[&[
-    optional("audience", Shape::Array(&Shape::Const(&["user", "assistant"]))),
+    optional(
+        "audience",
+        Shape::Array(&Shape::Const(&["user", "assistant"])),
+    ),
     optional("priority", Shape::Number),
     optional("lastModified", Shape::Str),
 ]]);
@@ -19,11 +22,19 @@ static ANNOTATIONS: Object = Object::open(&[&[
 pub(super) const TEXT: &[Member] = &[required("text", Shape::Str), META, ANNOTATED];
 
 /// Image or audio content; the data is any string.
-pub(super) const MEDIA: &[Member] =
-    &[required("data", Shape::Str), required("mimeType", Shape::Str), META, ANNOTATED];
+pub(super) const MEDIA: &[Member] = &[
+    required("data", Shape::Str),
+    required("mimeType", Shape::Str),
+    META,
+    ANNOTATED,
+];
 
 /// An embedded resource.
-pub(super) const EMBEDDED: &[Member] = &[required("resource", Shape::Object(&CONTENTS)), META, ANNOTATED];
+pub(super) const EMBEDDED: &[Member] = &[
+    required("resource", Shape::Object(&CONTENTS)),
+    META,
+    ANNOTATED,
+];
 
 /// A resource's contents: `text` wins over `blob`, and either will do.
 static CONTENTS: Object = Object {

@@ -229,14 +229,26 @@ impl<K: Vocabulary> Table<K> {
     /// [`Rule::PayloadEmpty`] or [`Rule::PayloadUnknownFirstByte`].
     pub fn split<'a>(&self, payload: &'a [u8]) -> Result<(K, &'a [u8]), Malformed> {
         let Some((&byte, body)) = payload.split_first() else {
-            return Err(Malformed::bytes(Rule::PayloadEmpty, 0, "a first byte that says what it is", "no byte"));
+            return Err(Malformed::bytes(
+                Rule::PayloadEmpty,
+                0,
+                "a first byte that says what it is",
+                "no byte",
+            ));
         };
         match self.word(byte) {
             Some(word) => Ok((word, body)),
             None => {
-                let names = K::ALL.iter().map(|word| format!("{} ({})", self.byte(*word), word.name()));
+                let names = K::ALL
+                    .iter()
+                    .map(|word| format!("{} ({})", self.byte(*word), word.name()));
                 let expected = format!("a first byte of {}", names.collect::<Vec<_>>().join(", "));
-                Err(Malformed::bytes(Rule::PayloadUnknownFirstByte, 0, expected, format!("the byte {byte}")))
+                Err(Malformed::bytes(
+                    Rule::PayloadUnknownFirstByte,
+                    0,
+                    expected,
+                    format!("the byte {byte}"),
+                ))
             }
         }
     }
@@ -297,72 +309,100 @@ impl Profile {
     /// The first thing wrong, with its line and column.
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         let file: File = toml::from_str(text).map_err(|error| {
-            ProfileError::at(text, error.span(), ProfileFault::Syntax(error.message().to_owned()))
+            ProfileError::at(
+                text,
+                error.span(),
+                ProfileFault::Syntax(error.message().to_owned()),
+            )
         })?;
-        Ok(Profile {
-            run_request: file.run_request.table(text)?,
-            client_channels: file.client_channels.table(text)?,
-            provider_channels: file.provider_channels.table(text)?,
-            begin_request: file.begin_request.table(text)?,
-            begin_responses: file.begin_responses.table(text)?,
-            begin_channels: file.begin_channels.table(text)?,
-            proxy_channels: file.proxy_channels.table(text)?,
-            enqueue_answers: file.enqueue_answers.table(text)?,
-            dequeue_answers: file.dequeue_answers.table(text)?,
-            schema_answers: file.schema_answers.table(text)?,
+        let mut provisional = Provisional {
+            text,
+            names: file.provisional,
+        };
+        let profile = Profile {
             name: file.name,
-        })
+            run_request: provisional.table("run-request", file.run_request)?,
+            client_channels: provisional.table("client-channels", file.client_channels)?,
+            provider_channels: provisional.table("provider-channels", file.provider_channels)?,
+            begin_request: provisional.table("begin-request", file.begin_request)?,
+            begin_responses: provisional.table("begin-responses", file.begin_responses)?,
+            begin_channels: provisional.table("begin-channels", file.begin_channels)?,
+            proxy_channels: provisional.table("proxy-channels", file.proxy_channels)?,
+            enqueue_answers: provisional.table("enqueue-answers", file.enqueue_answers)?,
+            dequeue_answers: provisional.table("dequeue-answers", file.dequeue_answers)?,
+            schema_answers: provisional.table("schema-answers", file.schema_answers)?,
+        };
+        provisional.none_left()?;
+        Ok(profile)
     }
 }
+
+type Section = Spanned<IndexMap<Spanned<String>, Spanned<u8>>>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct File {
     name: String,
-    run_request: Spanned<Section>,
-    client_channels: Spanned<Section>,
-    provider_channels: Spanned<Section>,
-    begin_request: Spanned<Section>,
-    begin_responses: Spanned<Section>,
-    begin_channels: Spanned<Section>,
-    proxy_channels: Spanned<Section>,
-    enqueue_answers: Spanned<Section>,
-    dequeue_answers: Spanned<Section>,
-    schema_answers: Spanned<Section>,
+    provisional: Vec<Spanned<String>>,
+    run_request: Section,
+    client_channels: Section,
+    provider_channels: Section,
+    begin_request: Section,
+    begin_responses: Section,
+    begin_channels: Section,
+    proxy_channels: Section,
+    enqueue_answers: Section,
+    dequeue_answers: Section,
+    schema_answers: Section,
 }
 
-#[derive(Deserialize)]
-struct Section {
-    provisional: bool,
-    #[serde(flatten)]
-    bytes: IndexMap<Spanned<String>, Spanned<u8>>,
+/// The tables said to be provisional, less those read so far.
+struct Provisional<'t> {
+    text: &'t str,
+    names: Vec<Spanned<String>>,
 }
 
-trait IntoTable {
-    fn table<K: Vocabulary>(self, text: &str) -> Result<Table<K>, ProfileError>;
-}
-
-impl IntoTable for Spanned<Section> {
-    fn table<K: Vocabulary>(self, text: &str) -> Result<Table<K>, ProfileError> {
-        let span = self.span();
-        let section = self.into_inner();
+impl Provisional<'_> {
+    fn table<K: Vocabulary>(
+        &mut self,
+        name: &str,
+        section: Section,
+    ) -> Result<Table<K>, ProfileError> {
+        let fault = |span, fault| Err(ProfileError::at(self.text, Some(span), fault));
         let mut bytes: Vec<Option<u8>> = vec![None; K::ALL.len()];
-        for (name, byte) in &section.bytes {
+        for (name, byte) in section.get_ref() {
             let Some(word) = K::named(name.get_ref()) else {
-                let fault = ProfileFault::UnknownName(name.get_ref().clone());
-                return Err(ProfileError::at(text, Some(name.span()), fault));
+                return fault(
+                    name.span(),
+                    ProfileFault::UnknownName(name.get_ref().clone()),
+                );
             };
-            let value = *byte.get_ref();
-            if bytes.contains(&Some(value)) {
-                return Err(ProfileError::at(text, Some(byte.span()), ProfileFault::RepeatedByte(value)));
+            if bytes.contains(&Some(*byte.get_ref())) {
+                return fault(byte.span(), ProfileFault::RepeatedByte(*byte.get_ref()));
             }
-            bytes[word.index()] = Some(value);
+            bytes[word.index()] = Some(*byte.get_ref());
         }
-        let missing = |word: &K| {
-            ProfileError::at(text, Some(span.clone()), ProfileFault::MissingName(word.name()))
-        };
-        let bytes = K::ALL.iter().map(|word| bytes[word.index()].ok_or_else(|| missing(word)));
-        Ok(Table { provisional: section.provisional, bytes: bytes.collect::<Result<_, _>>()?, words: PhantomData })
+        if let Some(missing) = K::ALL.iter().find(|word| bytes[word.index()].is_none()) {
+            return fault(section.span(), ProfileFault::MissingName(missing.name()));
+        }
+        let before = self.names.len();
+        self.names
+            .retain(|provisional| provisional.get_ref() != name);
+        Ok(Table {
+            provisional: self.names.len() < before,
+            bytes: bytes.into_iter().flatten().collect(),
+            words: PhantomData,
+        })
+    }
+
+    fn none_left(self) -> Result<(), ProfileError> {
+        match self.names.first() {
+            None => Ok(()),
+            Some(name) => {
+                let fault = ProfileFault::UnknownTable(name.get_ref().clone());
+                Err(ProfileError::at(self.text, Some(name.span()), fault))
+            }
+        }
     }
 }
 
@@ -390,6 +430,9 @@ pub enum ProfileFault {
     /// A name that the table must have.
     #[error("this table has no number for `{0}`")]
     MissingName(&'static str),
+    /// A provisional table that a profile does not have.
+    #[error("`{0}` is no table of a profile")]
+    UnknownTable(String),
     /// One number for two names.
     #[error("the number {0} stands for another name already")]
     RepeatedByte(u8),
@@ -397,9 +440,21 @@ pub enum ProfileFault {
 
 impl ProfileError {
     fn at(text: &str, span: Option<Range<usize>>, fault: ProfileFault) -> ProfileError {
-        let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let before = span
+            .and_then(|span| text.get(..span.start))
+            .unwrap_or_default();
         let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        ProfileError { line, column, fault }
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        ProfileError {
+            line,
+            column,
+            fault,
+        }
     }
 }

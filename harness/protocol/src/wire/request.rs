@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use super::Malformed;
 use super::profile::{Profile, RequestKind};
 use super::run::{MODE, Mode, write_json};
 use super::shape::{self, Member, Object, Shape, optional, required};
-use super::Malformed;
 
 /// A run request (provider facts, 5.1). Numbers are in bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,13 +20,25 @@ pub struct RunRequest {
     /// The most the container may write on its own file system.
     pub disk: u64,
     /// Volumes to mount, in the order to mount them.
-    #[serde(default, deserialize_with = "null_as_empty", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub volume_mounts: Vec<VolumeMount>,
     /// Live files.
-    #[serde(default, deserialize_with = "null_as_empty", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub fuse_file_mounts: Vec<FuseMount>,
     /// Live directories.
-    #[serde(default, deserialize_with = "null_as_empty", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub fuse_directory_mounts: Vec<FuseMount>,
     /// What the program is started with: any JSON value, byte for byte as it came.
     pub arguments: Box<RawValue>,
@@ -63,11 +75,14 @@ pub struct FuseMount {
     pub id: String,
 }
 
-fn null_as_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+fn null_as_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-static IMAGE: Object = Object::open(&[&[required("name", Shape::Str), required("digest", Shape::Str)]]);
+static IMAGE: Object =
+    Object::open(&[&[required("name", Shape::Str), required("digest", Shape::Str)]]);
 const PLACE: &[Member] = &[required("container_path", Shape::Array(&Shape::Str))];
 static VOLUME_MOUNT: Shape = Shape::Object(&Object::open(&[
     &[
@@ -131,7 +146,9 @@ impl<'a> BeginRequest<'a> {
     /// The rule broken, with offsets counted from the payload's first byte.
     pub fn decode(profile: &Profile, payload: &'a [u8]) -> Result<BeginRequest<'a>, Malformed> {
         let (_, json) = profile.begin_request.split(payload)?;
-        shape::text(json).and_then(|text| BEGIN.borrow(text)).map_err(|fault| fault.behind(1))
+        shape::text(json)
+            .and_then(|text| BEGIN.borrow(text))
+            .map_err(|fault| fault.behind(1))
     }
 
     /// The payload of this request, first byte and JSON.
@@ -181,14 +198,22 @@ impl MountFault {
 
 /// The first fault in a request's mounts.
 pub fn mount_fault(request: &RunRequest) -> Option<MountFault> {
-    let fuse = || request.fuse_file_mounts.iter().chain(&request.fuse_directory_mounts);
+    let fuse = || {
+        request
+            .fuse_file_mounts
+            .iter()
+            .chain(&request.fuse_directory_mounts)
+    };
     let volumes = || request.volume_mounts.iter();
     let places: Vec<&[String]> = volumes()
         .map(|mount| mount.container_path.as_slice())
         .chain(fuse().map(|mount| mount.container_path.as_slice()))
         .collect();
-    let mut components =
-        places.iter().copied().chain(volumes().map(|mount| mount.volume_relative_path.as_slice())).flatten();
+    let mut components = places
+        .iter()
+        .copied()
+        .chain(volumes().map(|mount| mount.volume_relative_path.as_slice()))
+        .flatten();
     if places.iter().any(|place| place.is_empty()) {
         return Some(MountFault::Root);
     }
@@ -199,13 +224,21 @@ pub fn mount_fault(request: &RunRequest) -> Option<MountFault> {
     if distinct.len() < places.len() {
         return Some(MountFault::Duplicate);
     }
-    if places.iter().any(|place| (1..place.len()).any(|depth| distinct.contains(&place[..depth]))) {
+    if places
+        .iter()
+        .any(|place| (1..place.len()).any(|depth| distinct.contains(&place[..depth])))
+    {
         return Some(MountFault::Nested);
     }
     let mut ids = HashSet::new();
-    fuse().any(|mount| !ids.insert(mount.id.as_str())).then_some(MountFault::FuseId)
+    fuse()
+        .any(|mount| !ids.insert(mount.id.as_str()))
+        .then_some(MountFault::FuseId)
 }
 
 fn is_component(component: &str) -> bool {
-    !component.is_empty() && component != "." && component != ".." && !component.contains(['/', '\0'])
+    !component.is_empty()
+        && component != "."
+        && component != ".."
+        && !component.contains(['/', '\0'])
 }

@@ -54,7 +54,12 @@ impl RunKind {
             return Err(Malformed::bytes(Rule::PayloadEmpty, 0, ALLOWED, "no byte"));
         };
         RunKind::from_byte(byte).ok_or_else(|| {
-            Malformed::bytes(Rule::PayloadUnknownFirstByte, 0, ALLOWED, format!("the byte {byte}"))
+            Malformed::bytes(
+                Rule::PayloadUnknownFirstByte,
+                0,
+                ALLOWED,
+                format!("the byte {byte}"),
+            )
         })
     }
 
@@ -173,7 +178,8 @@ struct Refusal {
 static ID: Shape = Shape::Object(&Object::open(&[&[required("id", Shape::Str)]]));
 const VOLUME: &[Member] = &[required("name", Shape::Str)];
 static REFUSAL: Shape = Shape::Object(&Object::closed(&[VOLUME]));
-static REFUSAL_WITH_MODE: Shape = Shape::Object(&Object::closed(&[VOLUME, &[required("mode", MODE)]]));
+static REFUSAL_WITH_MODE: Shape =
+    Shape::Object(&Object::closed(&[VOLUME, &[required("mode", MODE)]]));
 
 /// One of the three modes.
 pub(super) const MODE: Shape = Shape::Const(&["persistent", "ephemeral", "read_only"]);
@@ -191,14 +197,20 @@ impl<'a> RunResponse<'a> {
 
     fn body(kind: RunKind, raw: &'a [u8]) -> Result<RunResponse<'a>, Malformed> {
         if let Some(kind) = kind.refusal() {
-            let shape = if kind == RefusalKind::Mode { &REFUSAL_WITH_MODE } else { &REFUSAL };
+            let shape = if kind == RefusalKind::Mode {
+                &REFUSAL_WITH_MODE
+            } else {
+                &REFUSAL
+            };
             let Refusal { name, mode } = shape.read(raw)?;
             return Ok(RunResponse::Refusal { kind, name, mode });
         }
         match kind {
             RunKind::Id => ID.read(raw).map(|Id { id }| RunResponse::Id(id)),
             RunKind::Chunk => chunk::judge(raw).map(|kind| RunResponse::Chunk { kind, raw }),
-            RunKind::Inactive => Shape::AnyObject.judge(raw).map(|()| RunResponse::Inactive { raw }),
+            RunKind::Inactive => Shape::AnyObject
+                .judge(raw)
+                .map(|()| RunResponse::Inactive { raw }),
             RunKind::Active => Ok(RunResponse::Active),
             _ => Shape::Any.judge(raw).map(|()| RunResponse::Error(raw)),
         }
@@ -222,9 +234,17 @@ impl<'a> RunResponse<'a> {
         match self {
             RunResponse::Id(id) => write_json(&mut payload, &Id { id: id.clone() }),
             RunResponse::Refusal { name, mode, .. } => {
-                write_json(&mut payload, &Refusal { name: name.clone(), mode: *mode });
+                write_json(
+                    &mut payload,
+                    &Refusal {
+                        name: name.clone(),
+                        mode: *mode,
+                    },
+                );
             }
-            RunResponse::Error(raw) | RunResponse::Chunk { raw, .. } | RunResponse::Inactive { raw } => {
+            RunResponse::Error(raw)
+            | RunResponse::Chunk { raw, .. }
+            | RunResponse::Inactive { raw } => {
                 payload.extend_from_slice(raw);
             }
             RunResponse::Active => {}
@@ -235,5 +255,6 @@ impl<'a> RunResponse<'a> {
 
 /// Appends a value's JSON. Our own types have string keys and finite numbers, and a `Vec` takes all bytes.
 pub(super) fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
-    serde_json::to_writer(&mut *out, value).unwrap_or_else(|_| unreachable!("our types always serialize"));
+    serde_json::to_writer(&mut *out, value)
+        .unwrap_or_else(|_| unreachable!("our types always serialize"));
 }

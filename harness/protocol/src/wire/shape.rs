@@ -9,7 +9,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
-use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -64,16 +66,27 @@ pub struct Object {
 impl Object {
     /// An object that ignores members it does not know.
     pub const fn open(groups: &'static [&'static [Member]]) -> Object {
-        Object { groups, closed: false, any_of: &[] }
+        Object {
+            groups,
+            closed: false,
+            any_of: &[],
+        }
     }
 
     /// An object that forbids members it does not know.
     pub const fn closed(groups: &'static [&'static [Member]]) -> Object {
-        Object { groups, closed: true, any_of: &[] }
+        Object {
+            groups,
+            closed: true,
+            any_of: &[],
+        }
     }
 
     fn members(&self) -> impl Iterator<Item = (usize, &'static Member)> {
-        self.groups.iter().flat_map(|group| group.iter()).enumerate()
+        self.groups
+            .iter()
+            .flat_map(|group| group.iter())
+            .enumerate()
     }
 
     fn find(&self, name: &str) -> Option<(usize, &'static Member)> {
@@ -94,12 +107,20 @@ pub struct Member {
 
 /// A member that must be there.
 pub const fn required(name: &'static str, shape: Shape) -> Member {
-    Member { name, shape, required: true }
+    Member {
+        name,
+        shape,
+        required: true,
+    }
 }
 
 /// A member that may be absent or null.
 pub const fn optional(name: &'static str, shape: Shape) -> Member {
-    Member { name, shape, required: false }
+    Member {
+        name,
+        shape,
+        required: false,
+    }
 }
 
 /// An object that is one of several, told apart by a string member.
@@ -120,10 +141,20 @@ pub struct Tagged {
 pub fn text(bytes: &[u8]) -> Result<&str, Malformed> {
     const ALLOWED: &str = "UTF-8 without a byte order mark";
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        Malformed::bytes(Rule::JsonEncoding, error.valid_up_to(), ALLOWED, "bytes that are not UTF-8")
+        Malformed::bytes(
+            Rule::JsonEncoding,
+            error.valid_up_to(),
+            ALLOWED,
+            "bytes that are not UTF-8",
+        )
     })?;
     if text.starts_with('\u{feff}') {
-        return Err(Malformed::bytes(Rule::JsonEncoding, 0, ALLOWED, "a byte order mark"));
+        return Err(Malformed::bytes(
+            Rule::JsonEncoding,
+            0,
+            ALLOWED,
+            "a byte order mark",
+        ));
     }
     Ok(text)
 }
@@ -147,7 +178,10 @@ impl Shape {
     }
 
     /// Judges, then reads into a value that borrows from the text. Errors as with [`read`](Self::read).
-    pub(crate) fn borrow<'de, T: Deserialize<'de>>(&'static self, text: &'de str) -> Result<T, Malformed> {
+    pub(crate) fn borrow<'de, T: Deserialize<'de>>(
+        &'static self,
+        text: &'de str,
+    ) -> Result<T, Malformed> {
         self.judge_text(text)?;
         serde_json::from_str(text).map_err(|error| Judge::new(text).verdict(&error))
     }
@@ -156,10 +190,14 @@ impl Shape {
     pub(crate) fn judge_text(&'static self, text: &str) -> Result<Option<usize>, Malformed> {
         let mut judge = Judge::new(text);
         let mut stream = serde_json::Deserializer::from_str(text);
-        Reader { shape: self, nullable: false, judge: &mut judge }
-            .deserialize(&mut stream)
-            .and_then(|_| stream.end())
-            .map_err(|error| judge.verdict(&error))?;
+        Reader {
+            shape: self,
+            nullable: false,
+            judge: &mut judge,
+        }
+        .deserialize(&mut stream)
+        .and_then(|_| stream.end())
+        .map_err(|error| judge.verdict(&error))?;
         Ok(judge.variant)
     }
 }
@@ -176,17 +214,37 @@ impl Fault {
     fn of(error: &serde_json::Error) -> Fault {
         let message = error.to_string();
         let (rule, expected, found) = if message.starts_with("trailing characters") {
-            (Rule::JsonTrailing, "nothing behind the JSON value", "more text")
+            (
+                Rule::JsonTrailing,
+                "nothing behind the JSON value",
+                "more text",
+            )
         } else if message.starts_with("recursion limit exceeded") {
-            (Rule::JsonDepth, "values nested at most 127 deep", "deeper ones")
+            (
+                Rule::JsonDepth,
+                "values nested at most 127 deep",
+                "deeper ones",
+            )
         } else if message.starts_with("number out of range") {
-            (Rule::JsonNumberRange, "a number that a double can hold", "one beyond")
+            (
+                Rule::JsonNumberRange,
+                "a number that a double can hold",
+                "one beyond",
+            )
         } else if error.is_eof() {
-            (Rule::JsonSyntax, "one whole JSON value", "the end of the text")
+            (
+                Rule::JsonSyntax,
+                "one whole JSON value",
+                "the end of the text",
+            )
         } else {
             (Rule::JsonSyntax, "one JSON value", "text that is not JSON")
         };
-        Fault { rule, expected: expected.into(), found }
+        Fault {
+            rule,
+            expected: expected.into(),
+            found,
+        }
     }
 }
 
@@ -207,11 +265,26 @@ struct Judge<'t> {
 
 impl<'t> Judge<'t> {
     fn new(text: &'t str) -> Judge<'t> {
-        Judge { text, fault: None, offset: None, path: Vec::new(), variant: None }
+        Judge {
+            text,
+            fault: None,
+            offset: None,
+            path: Vec::new(),
+            variant: None,
+        }
     }
 
-    fn fail<E: serde::de::Error>(&mut self, rule: Rule, expected: impl Into<Cow<'static, str>>, found: &'static str) -> E {
-        self.fault = Some(Fault { rule, expected: expected.into(), found });
+    fn fail<E: serde::de::Error>(
+        &mut self,
+        rule: Rule,
+        expected: impl Into<Cow<'static, str>>,
+        found: &'static str,
+    ) -> E {
+        self.fault = Some(Fault {
+            rule,
+            expected: expected.into(),
+            found,
+        });
         E::custom("")
     }
 
@@ -247,19 +320,27 @@ impl<'t> Judge<'t> {
     }
 
     /// Reads a member's value that was set aside before the object's tag was known.
-    fn set_aside<E: serde::de::Error>(&mut self, member: &'static Member, raw: &RawValue) -> Result<bool, E> {
+    fn set_aside<E: serde::de::Error>(
+        &mut self,
+        member: &'static Member,
+        raw: &RawValue,
+    ) -> Result<bool, E> {
         let mut stream = serde_json::Deserializer::from_str(raw.get());
-        Reader { shape: &member.shape, nullable: !member.required, judge: self }.deserialize(&mut stream).map_err(
-            |error| {
-                if self.fault.is_none() {
-                    self.fault = Some(Fault::of(&error));
-                }
-                let start = (raw.get().as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
-                let within = offset_of(raw.get(), &error);
-                self.offset = self.offset.or_else(|| Some(start? + within?));
-                E::custom("")
-            },
-        )
+        Reader {
+            shape: &member.shape,
+            nullable: !member.required,
+            judge: self,
+        }
+        .deserialize(&mut stream)
+        .map_err(|error| {
+            if self.fault.is_none() {
+                self.fault = Some(Fault::of(&error));
+            }
+            let start = (raw.get().as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
+            let within = offset_of(raw.get(), &error);
+            self.offset = self.offset.or_else(|| Some(start? + within?));
+            E::custom("")
+        })
     }
 }
 
@@ -267,7 +348,11 @@ impl<'t> Judge<'t> {
 fn offset_of(text: &str, error: &serde_json::Error) -> Option<usize> {
     let line: usize = match error.line() {
         0 => return None,
-        line => text.split_inclusive('\n').take(line - 1).map(str::len).sum(),
+        line => text
+            .split_inclusive('\n')
+            .take(line - 1)
+            .map(str::len)
+            .sum(),
     };
     Some(line + error.column())
 }
@@ -284,13 +369,19 @@ impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
         match self.shape {
-            Shape::Any => deserializer.deserialize_ignored_any(IgnoredAny).map(|_| true),
+            Shape::Any => deserializer
+                .deserialize_ignored_any(IgnoredAny)
+                .map(|_| true),
             Shape::Decimal => {
                 let raw = <&RawValue>::deserialize(deserializer)?.get();
                 match raw {
                     "null" if self.nullable => Ok(false),
                     _ if is_decimal(raw) => Ok(true),
-                    _ => Err(self.judge.fail(Rule::DecimalExpected, "a decimal, as a number or a string", kind_of(raw))),
+                    _ => Err(self.judge.fail(
+                        Rule::DecimalExpected,
+                        "a decimal, as a number or a string",
+                        kind_of(raw),
+                    )),
                 }
             }
             _ => deserializer.deserialize_any(self),
@@ -305,14 +396,20 @@ fn is_decimal(raw: &str) -> bool {
 
 /// The decimal that a raw JSON number or string is, with every digit that a decimal can keep.
 pub(crate) fn decimal(raw: &str) -> Option<Decimal> {
-    let parse = |text: &str| Decimal::from_str(text).or_else(|_| Decimal::from_scientific(text)).ok();
+    let parse = |text: &str| {
+        Decimal::from_str(text)
+            .or_else(|_| Decimal::from_scientific(text))
+            .ok()
+    };
     match raw.as_bytes().first()? {
         b'"' => match raw.contains('\\') {
             false => parse(raw.get(1..raw.len() - 1)?),
             true => parse(&serde_json::from_str::<String>(raw).ok()?),
         },
         // A tiny number in scientific form has no decimal of its own, but rounds to one.
-        b'-' | b'0'..=b'9' => parse(raw).or_else(|| Decimal::from_str(&raw.parse::<f64>().ok()?.to_string()).ok()),
+        b'-' | b'0'..=b'9' => {
+            parse(raw).or_else(|| Decimal::from_str(&raw.parse::<f64>().ok()?.to_string()).ok())
+        }
         _ => None,
     }
 }
@@ -334,13 +431,18 @@ impl Reader<'_, '_> {
             // Read without a visitor, or satisfied by anything.
             Shape::Any | Shape::Decimal => return Ok(true),
             Shape::OnlyAStringCounts => return Ok(false),
-            Shape::AnyObject | Shape::Object(_) | Shape::Tagged(_) => (Rule::ObjectExpected, "an object"),
+            Shape::AnyObject | Shape::Object(_) | Shape::Tagged(_) => {
+                (Rule::ObjectExpected, "an object")
+            }
             Shape::Array(_) => (Rule::ArrayExpected, "an array"),
             Shape::Str => (Rule::StringExpected, "a string"),
             Shape::Bool => (Rule::BoolExpected, "true or false"),
             Shape::U8 => (Rule::ByteExpected, "an integer from 0 to 255"),
             Shape::U32 => (Rule::Unsigned32Expected, "an integer from 0 to 4294967295"),
-            Shape::U64 => (Rule::UnsignedExpected, "an integer from 0 to 18446744073709551615"),
+            Shape::U64 => (
+                Rule::UnsignedExpected,
+                "an integer from 0 to 18446744073709551615",
+            ),
             Shape::I64 => (Rule::IntegerExpected, "an integer of 64 bits"),
             Shape::Number => (Rule::NumberExpected, "a number"),
             Shape::Const(_) => (Rule::StringExpected, "a string"),
@@ -358,7 +460,11 @@ impl Reader<'_, '_> {
             match key {
                 Some((index, member)) => {
                     self.once(&mut seen, index, member)?;
-                    let reader = Reader { shape: &member.shape, nullable: !member.required, judge: self.judge };
+                    let reader = Reader {
+                        shape: &member.shape,
+                        nullable: !member.required,
+                        judge: self.judge,
+                    };
                     match map.next_value_seed(reader) {
                         Ok(counts) => seen.counts(index, counts),
                         Err(error) => {
@@ -369,24 +475,41 @@ impl Reader<'_, '_> {
                 }
                 None => {
                     self.unknown(object)?;
-                    map.next_value::<IgnoredAny>().inspect_err(|_| self.judge.path.push(Step::Hidden))?;
+                    map.next_value::<IgnoredAny>()
+                        .inspect_err(|_| self.judge.path.push(Step::Hidden))?;
                 }
             }
         }
         for (index, member) in object.members() {
             if member.required && !seen.has(index) {
-                return Err(self.judge.fail_at(Step::Name(member.name), Rule::MemberMissing, "this member", "none"));
+                return Err(self.judge.fail_at(
+                    Step::Name(member.name),
+                    Rule::MemberMissing,
+                    "this member",
+                    "none",
+                ));
             }
         }
-        let any = |name: &&str| object.find(name).is_some_and(|(index, _)| seen.counted(index));
+        let any = |name: &&str| {
+            object
+                .find(name)
+                .is_some_and(|(index, _)| seen.counted(index))
+        };
         if !object.any_of.is_empty() && !object.any_of.iter().any(any) {
             let expected = format!("at least one of {}", object.any_of.join(", "));
-            return Err(self.judge.fail(Rule::MemberMissing, expected, "an object without them"));
+            return Err(self
+                .judge
+                .fail(Rule::MemberMissing, expected, "an object without them"));
         }
         Ok(true)
     }
 
-    fn once<E: serde::de::Error>(&mut self, seen: &mut Seen, index: usize, member: &'static Member) -> Result<(), E> {
+    fn once<E: serde::de::Error>(
+        &mut self,
+        seen: &mut Seen,
+        index: usize,
+        member: &'static Member,
+    ) -> Result<(), E> {
         if seen.has(index) {
             return Err(self.judge.fail_at(
                 Step::Name(member.name),
@@ -401,26 +524,45 @@ impl Reader<'_, '_> {
 
     fn unknown<E: serde::de::Error>(&mut self, object: &'static Object) -> Result<(), E> {
         match object.closed {
-            true => {
-                Err(self.judge.fail_at(Step::Hidden, Rule::MemberUnknown, "no other member", "a member of another name"))
-            }
+            true => Err(self.judge.fail_at(
+                Step::Hidden,
+                Rule::MemberUnknown,
+                "no other member",
+                "a member of another name",
+            )),
             false => Ok(()),
         }
     }
 
-    fn tagged<'de, A: MapAccess<'de>>(&mut self, tagged: &'static Tagged, mut map: A) -> Result<bool, A::Error> {
+    fn tagged<'de, A: MapAccess<'de>>(
+        &mut self,
+        tagged: &'static Tagged,
+        mut map: A,
+    ) -> Result<bool, A::Error> {
         let mut aside: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
         let variant = loop {
             match map.next_key_seed(Text)? {
                 None => {
-                    return Err(self.judge.fail_at(Step::Name(tagged.tag), Rule::MemberMissing, tagged.expected, "none"));
+                    return Err(self.judge.fail_at(
+                        Step::Name(tagged.tag),
+                        Rule::MemberMissing,
+                        tagged.expected,
+                        "none",
+                    ));
                 }
                 Some(name) if name == tagged.tag => {
-                    let tag = Tag { tagged, judge: self.judge };
-                    break map.next_value_seed(tag).inspect_err(|_| self.judge.path.push(Step::Name(tagged.tag)))?;
+                    let tag = Tag {
+                        tagged,
+                        judge: self.judge,
+                    };
+                    break map
+                        .next_value_seed(tag)
+                        .inspect_err(|_| self.judge.path.push(Step::Name(tagged.tag)))?;
                 }
                 Some(name) => {
-                    let raw = map.next_value().inspect_err(|_| self.judge.path.push(Step::Hidden))?;
+                    let raw = map
+                        .next_value()
+                        .inspect_err(|_| self.judge.path.push(Step::Hidden))?;
                     aside.push((name, raw));
                 }
             }
@@ -497,7 +639,11 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
             Shape::Array(shape) => {
                 let mut index = 0;
                 loop {
-                    match seq.next_element_seed(Reader { shape, nullable: false, judge: self.judge }) {
+                    match seq.next_element_seed(Reader {
+                        shape,
+                        nullable: false,
+                        judge: self.judge,
+                    }) {
                         Ok(None) => return Ok(true),
                         Ok(Some(_)) => index += 1,
                         Err(error) => {
@@ -521,7 +667,9 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
             Shape::Const(allowed) if allowed.contains(&value) => Ok(true),
             Shape::Const(allowed) => {
                 let expected = format!("one of {}", allowed.join(", "));
-                Err(self.judge.fail(Rule::ConstantExpected, expected, "another string"))
+                Err(self
+                    .judge
+                    .fail(Rule::ConstantExpected, expected, "another string"))
             }
             _ => self.other("a string"),
         }
@@ -556,7 +704,9 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<bool, E> {
         match self.shape {
             Shape::Number => Ok(true),
-            Shape::U8 | Shape::U32 | Shape::U64 | Shape::I64 => self.other("a number that is no such integer"),
+            Shape::U8 | Shape::U32 | Shape::U64 | Shape::I64 => {
+                self.other("a number that is no such integer")
+            }
             _ => self.other("a number"),
         }
     }
@@ -631,16 +781,29 @@ impl<'de> DeserializeSeed<'de> for Tag<'_, '_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?.get();
         if !raw.starts_with('"') {
-            return Err(self.judge.fail(Rule::StringExpected, self.tagged.expected, kind_of(raw)));
+            return Err(self
+                .judge
+                .fail(Rule::StringExpected, self.tagged.expected, kind_of(raw)));
         }
         // An escaped spelling of a tag is still that tag.
         let spelled = match raw.contains('\\') {
-            true => serde_json::from_str::<String>(raw).map(Cow::Owned).map_err(D::Error::custom)?,
+            true => serde_json::from_str::<String>(raw)
+                .map(Cow::Owned)
+                .map_err(D::Error::custom)?,
             false => Cow::Borrowed(raw.trim_matches('"')),
         };
-        match self.tagged.variants.iter().position(|(tag, _)| *tag == spelled) {
+        match self
+            .tagged
+            .variants
+            .iter()
+            .position(|(tag, _)| *tag == spelled)
+        {
             Some(variant) => Ok(variant),
-            None => Err(self.judge.fail(Rule::ConstantExpected, self.tagged.expected, "another string")),
+            None => Err(self.judge.fail(
+                Rule::ConstantExpected,
+                self.tagged.expected,
+                "another string",
+            )),
         }
     }
 }
