@@ -11,6 +11,7 @@ pub mod credential;
 pub mod frame;
 mod malformed;
 mod mcp;
+pub mod mutate;
 pub mod profile;
 pub mod request;
 pub mod run;
