@@ -14,7 +14,10 @@ impl Relay {
     /// No channels; the first one that is opened gets the number `first`.
     #[must_use]
     pub fn new(first: u32) -> Self {
-        Self { next: first, ..Self::default() }
+        Self {
+            next: first,
+            ..Self::default()
+        }
     }
 
     /// Whether the opener has its channel `theirs` open.

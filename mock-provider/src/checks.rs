@@ -53,7 +53,11 @@ pub fn refusal(request: &RunRequest, settings: &Settings) -> Option<Vec<u8>> {
 #[must_use]
 pub fn error(message: &str) -> Vec<u8> {
     let mut payload = vec![RunKind::Error.byte()];
-    payload.extend(serde_json::json!({ "kind": "refused", "message": message }).to_string().into_bytes());
+    payload.extend(
+        serde_json::json!({ "kind": "refused", "message": message })
+            .to_string()
+            .into_bytes(),
+    );
     payload
 }
 
@@ -62,23 +66,40 @@ type Fails = fn(&RunRequest, &Volumes) -> bool;
 /// The checks that are answered with an error.
 fn plain_checks() -> &'static [(Check, &'static str, Fails)] {
     &[
-        (Check::RootMount, "a mount at the root", |request, _| mount_fault(request) == Some(MountFault::Root)),
-        (Check::Component, "a path with an impossible component", |request, _| {
-            mount_fault(request) == Some(MountFault::Component)
+        (Check::RootMount, "a mount at the root", |request, _| {
+            mount_fault(request) == Some(MountFault::Root)
         }),
+        (
+            Check::Component,
+            "a path with an impossible component",
+            |request, _| mount_fault(request) == Some(MountFault::Component),
+        ),
         (Check::SamePath, "two mounts at one path", |request, _| {
             mount_fault(request) == Some(MountFault::Duplicate)
         }),
-        (Check::NestedMount, "a mount inside another", |request, _| {
-            mount_fault(request) == Some(MountFault::Nested)
+        (
+            Check::NestedMount,
+            "a mount inside another",
+            |request, _| mount_fault(request) == Some(MountFault::Nested),
+        ),
+        (
+            Check::FuseId,
+            "two FUSE mounts under one id",
+            |request, _| mount_fault(request) == Some(MountFault::FuseId),
+        ),
+        (Check::Image, "no image is named so", |request, _| {
+            !is_image(&request.image)
         }),
-        (Check::FuseId, "two FUSE mounts under one id", |request, _| {
-            mount_fault(request) == Some(MountFault::FuseId)
-        }),
-        (Check::Image, "no image is named so", |request, _| !is_image(&request.image)),
-        (Check::UnlistedVolume, "a volume that is not listed", |request, volumes| {
-            request.volume_mounts.iter().any(|mount| volumes.find(&mount.volume_name).is_none())
-        }),
+        (
+            Check::UnlistedVolume,
+            "a volume that is not listed",
+            |request, volumes| {
+                request
+                    .volume_mounts
+                    .iter()
+                    .any(|mount| volumes.find(&mount.volume_name).is_none())
+            },
+        ),
     ]
 }
 
@@ -86,14 +107,27 @@ fn plain_checks() -> &'static [(Check, &'static str, Fails)] {
 fn volume_refusal(request: &RunRequest, settings: &Settings) -> Option<Vec<u8>> {
     let mut modes: HashMap<&str, Vec<Mode>> = HashMap::new();
     for mount in &request.volume_mounts {
-        modes.entry(&mount.volume_name).or_default().push(mount.mode);
+        modes
+            .entry(&mount.volume_name)
+            .or_default()
+            .push(mount.mode);
     }
-    let in_order = request.volume_mounts.iter().filter_map(|mount| modes.remove_entry(mount.volume_name.as_str()));
-    in_order.into_iter().find_map(|(name, named)| {
+    let mut in_order = request
+        .volume_mounts
+        .iter()
+        .filter_map(|mount| modes.remove_entry(mount.volume_name.as_str()));
+    in_order.find_map(|(name, named)| {
         let volume = settings.volumes.find(name)?;
         let kind = volume_fault(volume, &named, settings)?;
         let mode = (kind == RefusalKind::Mode).then_some(volume.mode);
-        Some(RunResponse::Refusal { kind, name: name.to_owned(), mode }.encode())
+        Some(
+            RunResponse::Refusal {
+                kind,
+                name: name.to_owned(),
+                mode,
+            }
+            .encode(),
+        )
     })
 }
 
@@ -105,9 +139,21 @@ fn volume_fault(volume: &Volume, named: &[Mode], settings: &Settings) -> Option<
     [
         (Check::Held, is(&volumes.held), RefusalKind::Held),
         (Check::Mounted, is(&volumes.mounted), RefusalKind::Mounted),
-        (Check::FuseServed, is(&volumes.fuse_served), RefusalKind::FuseServed),
-        (Check::MountUnsupported, is(&volumes.mount_unsupported), RefusalKind::MountUnsupported),
-        (Check::Mode, !two_modes && named[0] != volume.mode, RefusalKind::Mode),
+        (
+            Check::FuseServed,
+            is(&volumes.fuse_served),
+            RefusalKind::FuseServed,
+        ),
+        (
+            Check::MountUnsupported,
+            is(&volumes.mount_unsupported),
+            RefusalKind::MountUnsupported,
+        ),
+        (
+            Check::Mode,
+            !two_modes && named[0] != volume.mode,
+            RefusalKind::Mode,
+        ),
         (Check::TwoModes, two_modes, RefusalKind::Mode),
     ]
     .into_iter()
@@ -119,13 +165,17 @@ fn volume_fault(volume: &Volume, named: &[Mode], settings: &Settings) -> Option<
 fn is_image(image: &Image) -> bool {
     let is_component = |component: &str| {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        component.bytes().all(|byte| plain(byte) || b"._-".contains(&byte))
+        component
+            .bytes()
+            .all(|byte| plain(byte) || b"._-".contains(&byte))
             && component.bytes().next().is_some_and(plain)
             && component.bytes().last().is_some_and(plain)
     };
     let is_digest = |digest: &str| {
         digest.split_once(':').is_some_and(|(algorithm, hex)| {
-            is_component(algorithm) && !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
+            is_component(algorithm)
+                && !hex.is_empty()
+                && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
         })
     };
     image.name.split('/').all(is_component) && is_digest(&image.digest)

@@ -11,6 +11,12 @@
 pub mod channels;
 pub mod checks;
 pub mod credential;
+pub mod fault;
+pub mod faults;
+pub mod hollow;
 pub mod policy;
 pub mod run;
+pub mod server;
 pub mod settings;
+pub mod variants;
+pub mod view;

@@ -113,10 +113,14 @@ impl Provider for Policy {
                 Some(run) => run.begin(&self.settings, out),
                 None => out.push(Output::CloseProxy(run)),
             },
-            Input::ProxyRefused(id) => self.with_run(id, out, |run, _, out| run.fail("no proxy answers", out)),
+            Input::ProxyRefused(id) => {
+                self.with_run(id, out, |run, _, out| run.fail("no proxy answers", out))
+            }
             Input::ProxyBinary(id, message) => {
                 if let Ok(frame) = Frame::decode(message) {
-                    self.with_run(id, out, |run, settings, out| run.on_proxy_frame(frame, settings, out));
+                    self.with_run(id, out, |run, settings, out| {
+                        run.on_proxy_frame(frame, settings, out)
+                    });
                 }
             }
             Input::ProxyClosed(id) => self.with_run(id, out, |run, _, out| run.on_proxy_gone(out)),
@@ -129,21 +133,34 @@ impl Policy {
     /// A provider without clients.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings, clients: HashMap::new(), runs: HashMap::new(), taken_on: 0 }
+        Self {
+            settings,
+            clients: HashMap::new(),
+            runs: HashMap::new(),
+            taken_on: 0,
+        }
     }
 
     fn on_client_frame(&mut self, id: ClientId, frame: Frame, out: &mut Vec<Output>) {
-        let Some(client) = self.clients.get_mut(&id) else { return };
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
         match frame.kind {
-            FrameType::Authorization if !client.accepted && credential::accepted(&frame.payload, &self.settings) => {
+            FrameType::Authorization
+                if !client.accepted && credential::accepted(&frame.payload, &self.settings) =>
+            {
                 client.accepted = true;
             }
             FrameType::Authorization => self.reject(id, out),
             FrameType::Request if !client.accepted => self.reject(id, out),
             FrameType::Request => self.on_request(id, &frame, out),
-            FrameType::ChannelRequest | FrameType::ChannelResponse | FrameType::ChannelResponseFinish => {
+            FrameType::ChannelRequest
+            | FrameType::ChannelResponse
+            | FrameType::ChannelResponseFinish => {
                 if let Some(&run) = client.scopes.get(&frame.scope) {
-                    self.with_run(run, out, |run, settings, out| run.on_client_frame(frame, settings, out));
+                    self.with_run(run, out, |run, settings, out| {
+                        run.on_client_frame(frame, settings, out)
+                    });
                 }
             }
             FrameType::Response | FrameType::ResponseFinish => {}
@@ -152,12 +169,17 @@ impl Policy {
 
     /// Refuses the run, or takes it on and dials its proxy. A request on an open scope is disregarded.
     fn on_request(&mut self, id: ClientId, frame: &Frame, out: &mut Vec<Output>) {
-        let Some(client) = self.clients.get_mut(&id) else { return };
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
         if client.scopes.contains_key(&frame.scope) {
             return;
         }
         let mut send = |kind, payload: Vec<u8>| {
-            out.push(Output::ToClient(id, Frame::new(kind, frame.scope, 0, payload).encode()));
+            out.push(Output::ToClient(
+                id,
+                Frame::new(kind, frame.scope, 0, payload).encode(),
+            ));
         };
         let Ok(request) = RunRequest::decode(Profile::scope(), &frame.payload) else {
             return send(FrameType::ResponseFinish, Vec::new());
@@ -166,10 +188,15 @@ impl Policy {
             send(FrameType::Response, refusal);
             return send(FrameType::ResponseFinish, Vec::new());
         }
-        let run = RunId { client: id, scope: frame.scope, nth: self.taken_on };
+        let run = RunId {
+            client: id,
+            scope: frame.scope,
+            nth: self.taken_on,
+        };
         self.taken_on += 1;
         client.scopes.insert(frame.scope, run);
-        self.runs.insert(run, Run::new(run, request.arguments, &self.settings));
+        self.runs
+            .insert(run, Run::new(run, request.arguments, &self.settings));
         out.push(Output::Dial(run));
     }
 
@@ -180,7 +207,9 @@ impl Policy {
         out: &mut Vec<Output>,
         act: impl FnOnce(&mut Run, &Settings, &mut Vec<Output>) -> Then,
     ) {
-        let Some(run) = self.runs.get_mut(&id) else { return };
+        let Some(run) = self.runs.get_mut(&id) else {
+            return;
+        };
         if act(run, &self.settings, out) == Then::Ends {
             out.push(Output::CloseProxy(id));
             run.finish(&self.settings, out);
@@ -199,7 +228,9 @@ impl Policy {
 
     /// Forgets a client, and stops the containers of all its runs.
     fn give_up(&mut self, id: ClientId, out: &mut Vec<Output>) {
-        let Some(client) = self.clients.remove(&id) else { return };
+        let Some(client) = self.clients.remove(&id) else {
+            return;
+        };
         for run in client.scopes.into_values() {
             self.runs.remove(&run);
             out.push(Output::CloseProxy(run));

@@ -55,7 +55,10 @@ impl Run {
 
     /// The proxy answers: asks it to begin.
     pub fn begin(&self, settings: &Settings, out: &mut Vec<Output>) {
-        let request = BeginRequest { arguments: &self.arguments }.encode(Profile::scope());
+        let request = BeginRequest {
+            arguments: &self.arguments,
+        }
+        .encode(Profile::scope());
         out.push(self.to_proxy(settings, FrameType::Request, 0, request));
     }
 
@@ -67,7 +70,11 @@ impl Run {
 
     /// The proxy's connection ended.
     pub fn on_proxy_gone(&mut self, out: &mut Vec<Output>) -> Then {
-        if self.started { Then::Ends } else { self.fail("the proxy went away", out) }
+        if self.started {
+            Then::Ends
+        } else {
+            self.fail("the proxy went away", out)
+        }
     }
 
     /// The last frame that bears the scope.
@@ -82,7 +89,12 @@ impl Run {
     }
 
     /// A frame of the proxy's. What is not on the begin scope is dropped.
-    pub fn on_proxy_frame(&mut self, frame: Frame, settings: &Settings, out: &mut Vec<Output>) -> Then {
+    pub fn on_proxy_frame(
+        &mut self,
+        frame: Frame,
+        settings: &Settings,
+        out: &mut Vec<Output>,
+    ) -> Then {
         if frame.scope != settings.begin_scope {
             return Then::GoesOn;
         }
@@ -106,14 +118,24 @@ impl Run {
     }
 
     /// A word of the proxy's about begin and its loops: relayed where it is in order, otherwise dropped.
-    fn on_begin_response(&mut self, frame: &Frame, settings: &Settings, out: &mut Vec<Output>) -> Then {
+    fn on_begin_response(
+        &mut self,
+        frame: &Frame,
+        settings: &Settings,
+        out: &mut Vec<Output>,
+    ) -> Then {
         let Ok((kind, body)) = Profile::scope().begin_responses.split(&frame.payload) else {
             return Then::GoesOn;
         };
         let relayed = match kind {
-            BeginKind::Begun if !self.started => return self.on_begun(&frame.payload, settings, out),
+            BeginKind::Begun | BeginKind::Error if !self.started && unreadable(&frame.payload) => {
+                return self.fail("the proxy's answer cannot be read", out);
+            }
+            BeginKind::Begun if !self.started => return self.on_begun(settings, out),
             BeginKind::Error => RunKind::Error,
-            BeginKind::Chunk if self.in_loop || (self.started && settings.relay_stray_chunks) => RunKind::Chunk,
+            BeginKind::Chunk if self.in_loop || (self.started && settings.relay_stray_chunks) => {
+                RunKind::Chunk
+            }
             BeginKind::Active if self.started && !self.in_loop => RunKind::Active,
             BeginKind::Inactive if self.in_loop => RunKind::Inactive,
             _ if settings.end_on_disorder => return self.on_proxy_gone(out),
@@ -124,16 +146,21 @@ impl Run {
             RunKind::Inactive => self.in_loop = false,
             _ => {}
         }
-        let body = if relayed == RunKind::Active { &[] } else { body };
+        let body = if relayed == RunKind::Active {
+            &[]
+        } else {
+            body
+        };
         out.push(self.to_client(FrameType::Response, 0, [&[relayed.byte()], body].concat()));
-        if relayed == RunKind::Error { Then::Ends } else { Then::GoesOn }
+        if relayed == RunKind::Error {
+            Then::Ends
+        } else {
+            Then::GoesOn
+        }
     }
 
     /// The program is registered: sends the id, then serves the channels that waited for it.
-    fn on_begun(&mut self, payload: &[u8], settings: &Settings, out: &mut Vec<Output>) -> Then {
-        if BeginResponse::decode(Profile::scope(), payload).is_err() {
-            return self.fail("the proxy's answer cannot be read", out);
-        }
+    fn on_begun(&mut self, settings: &Settings, out: &mut Vec<Output>) -> Then {
         let Ok(id) = mint() else {
             return self.fail("no id can be minted", out);
         };
@@ -153,39 +180,66 @@ impl Run {
             return;
         }
         let profile = Profile::scope();
-        let asked = profile.proxy_channels.split(&frame.payload).ok().and_then(|(ask, body)| match ask {
-            ProxyChannel::Postgres | ProxyChannel::Daemon => None,
-            _ => ProviderChannel::named(ask.name()).map(|ask| profile.provider_channels.payload(ask, body)),
-        });
+        let asked = profile
+            .proxy_channels
+            .split(&frame.payload)
+            .ok()
+            .and_then(|(ask, body)| match ask {
+                ProxyChannel::Postgres | ProxyChannel::Daemon => None,
+                _ => ProviderChannel::named(ask.name())
+                    .map(|ask| profile.provider_channels.payload(ask, body)),
+            });
         out.push(match asked {
             Some(payload) => {
                 let channel = self.to_client.open(frame.channel);
                 self.to_client(FrameType::ChannelRequest, channel, payload)
             }
-            None => self.to_proxy(settings, FrameType::ChannelResponseFinish, frame.channel, Vec::new()),
+            None => self.to_proxy(
+                settings,
+                FrameType::ChannelResponseFinish,
+                frame.channel,
+                Vec::new(),
+            ),
         });
     }
 
     /// A frame of the client's on one of the scope's channels.
-    pub fn on_client_frame(&mut self, frame: Frame, settings: &Settings, out: &mut Vec<Output>) -> Then {
+    pub fn on_client_frame(
+        &mut self,
+        frame: Frame,
+        settings: &Settings,
+        out: &mut Vec<Output>,
+    ) -> Then {
         match frame.kind {
             FrameType::ChannelRequest if self.has_open(frame.channel) => {}
             FrameType::ChannelRequest if self.started => return self.serve(&frame, settings, out),
             FrameType::ChannelRequest => {
                 let at_once = settings.early_stop == EarlyStop::ActedOn;
-                if at_once && asked(&frame).is_some_and(|(channel, _)| channel == ClientChannel::Stop) {
+                if at_once
+                    && asked(&frame).is_some_and(|(channel, _)| channel == ClientChannel::Stop)
+                {
                     return Then::Ends;
                 }
                 self.early.push(frame);
             }
             FrameType::ChannelResponse => {
                 if let Some(channel) = self.to_client.opener_of(frame.channel) {
-                    out.push(self.to_proxy(settings, FrameType::ChannelResponse, channel, frame.payload));
+                    out.push(self.to_proxy(
+                        settings,
+                        FrameType::ChannelResponse,
+                        channel,
+                        frame.payload,
+                    ));
                 }
             }
             FrameType::ChannelResponseFinish => {
                 if let Some(channel) = self.to_client.finish(frame.channel) {
-                    out.push(self.to_proxy(settings, FrameType::ChannelResponseFinish, channel, Vec::new()));
+                    out.push(self.to_proxy(
+                        settings,
+                        FrameType::ChannelResponseFinish,
+                        channel,
+                        Vec::new(),
+                    ));
                 }
             }
             _ => {}
@@ -202,7 +256,11 @@ impl Run {
         let carried = match asked(frame) {
             Some((ClientChannel::Stop, _)) => {
                 if settings.finish_stop_channel {
-                    out.push(self.to_client(FrameType::ChannelResponseFinish, frame.channel, Vec::new()));
+                    out.push(self.to_client(
+                        FrameType::ChannelResponseFinish,
+                        frame.channel,
+                        Vec::new(),
+                    ));
                 }
                 return Then::Ends;
             }
@@ -223,7 +281,10 @@ impl Run {
     }
 
     fn to_client(&self, kind: FrameType, channel: u32, payload: impl Into<bytes::Bytes>) -> Output {
-        Output::ToClient(self.id.client, Frame::new(kind, self.id.scope, channel, payload).encode())
+        Output::ToClient(
+            self.id.client,
+            Frame::new(kind, self.id.scope, channel, payload).encode(),
+        )
     }
 
     fn to_proxy(
@@ -233,15 +294,26 @@ impl Run {
         channel: u32,
         payload: impl Into<bytes::Bytes>,
     ) -> Output {
-        Output::ToProxy(self.id, Frame::new(kind, settings.begin_scope, channel, payload).encode())
+        Output::ToProxy(
+            self.id,
+            Frame::new(kind, settings.begin_scope, channel, payload).encode(),
+        )
     }
 }
 
 /// What a client's channel request asks, and the body of that, if it can be read.
 fn asked(frame: &Frame) -> Option<(ClientChannel, &[u8])> {
-    let (channel, body) = Profile::scope().client_channels.split(&frame.payload).ok()?;
+    let (channel, body) = Profile::scope()
+        .client_channels
+        .split(&frame.payload)
+        .ok()?;
     ChannelAsk::decode(channel, body).ok()?;
     Some((channel, body))
+}
+
+/// Whether that begin response cannot be read.
+fn unreadable(payload: &[u8]) -> bool {
+    BeginResponse::decode(Profile::scope(), payload).is_err()
 }
 
 /// An id that nobody can guess.

@@ -34,10 +34,16 @@ impl Volumes {
     /// The volume of that name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Volume> {
-        [&self.held, &self.mounted, &self.fuse_served, &self.mount_unsupported, &self.mode]
-            .into_iter()
-            .flatten()
-            .find(|volume| volume.name == name)
+        [
+            &self.held,
+            &self.mounted,
+            &self.fuse_served,
+            &self.mount_unsupported,
+            &self.mode,
+        ]
+        .into_iter()
+        .flatten()
+        .find(|volume| volume.name == name)
     }
 }
 

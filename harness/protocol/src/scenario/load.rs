@@ -8,7 +8,7 @@ use super::interpolate::{self, names_in};
 use super::model::{Action, Fixture, Iut, Located, Part, Scenario, Source, Step};
 use super::node::{self, Data, Node, Place};
 use super::step::{StepReader, TextValue};
-use crate::rules::RequirementId;
+use crate::rules::{Catalogue, RequirementId};
 
 /// All scenarios of a set of files, in the order of the files.
 #[derive(Debug, Default)]
@@ -260,9 +260,9 @@ impl Loader {
             self.wrong(source, node, "a requirement", "its id");
             return None;
         };
-        let found = RequirementId::find(name);
+        let found = RequirementId::new(name);
         if found.is_none() {
-            let known = close(name, RequirementId::all().map(RequirementId::as_str));
+            let known = close(name, Catalogue::get().requirements().iter().map(|requirement| requirement.id.as_str()));
             let kind = MistakeKind::UnknownRequirement { name: name.to_owned(), known };
             self.mistake(source, &node.place, kind);
         }

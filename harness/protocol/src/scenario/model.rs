@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 pub use super::node::Place;
+pub use crate::rules::Iut;
 use crate::rules::RequirementId;
 use crate::wire::mutate::Mutation;
+use crate::wire::vocabulary::vocabulary;
 
 /// A scenario file or a built-in one, by name, with its text for excerpts.
 #[derive(Debug)]
@@ -29,23 +31,6 @@ impl Located {
     #[must_use]
     pub fn display(&self) -> String {
         format!("{}:{}:{}", self.source.path, self.place.line, self.place.column)
-    }
-}
-
-/// What kind of implementation a scenario judges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Iut {
-    /// The server that clients ask to run containers.
-    Provider,
-}
-
-impl Iut {
-    /// Its name on the command line and at the head of scenario ids.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Provider => "provider",
-        }
     }
 }
 
@@ -188,34 +173,9 @@ pub enum Action {
     NotApplicable(String),
 }
 
-macro_rules! names {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$variant_doc])* $variant),+ }
-
-        impl $name {
-            /// Every one of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Its name in scenario files.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-
-            /// The one of that name.
-            #[must_use]
-            pub fn named(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == text)
-            }
-        }
-    };
-}
-
-names! {
+vocabulary! {
     /// What a client can send.
-    ClientMessage {
+    pub enum ClientMessage {
         /// The credential frame.
         Credential = "credential",
         /// A run request.
@@ -243,9 +203,9 @@ names! {
     }
 }
 
-names! {
+vocabulary! {
     /// What a client can expect.
-    ClientExpectation {
+    pub enum ClientExpectation {
         /// The id.
         Id = "id",
         /// The refusal: held.
@@ -287,9 +247,9 @@ names! {
     }
 }
 
-names! {
+vocabulary! {
     /// What a proxy can send.
-    ProxyMessage {
+    pub enum ProxyMessage {
         /// Begun, with its list.
         Begun = "begun",
         /// The error, before or after begun.
@@ -317,9 +277,9 @@ names! {
     }
 }
 
-names! {
+vocabulary! {
     /// What a proxy can expect.
-    ProxyExpectation {
+    pub enum ProxyExpectation {
         /// A connection whose first frame is the begin request of the run.
         Begin = "begin",
         /// A connection refused by this proxy was attempted.

@@ -162,19 +162,19 @@ impl<'a> StepReader<'a> {
             "not applicable" => (Some(Action::NotApplicable(value)), &[]),
             "client sends" => match ClientMessage::named(&value) {
                 Some(message) => (Some(Action::ClientSends(message)), vocabulary::client_sends(message)),
-                None => (self.unknown(&value, ClientMessage::ALL.iter().map(|m| m.as_str())), &[]),
+                None => (self.unknown(&value, ClientMessage::ALL.iter().map(|m| m.name())), &[]),
             },
             "client expects" => match ClientExpectation::named(&value) {
                 Some(message) => (Some(Action::ClientExpects(message)), vocabulary::client_expects(message)),
-                None => (self.unknown(&value, ClientExpectation::ALL.iter().map(|m| m.as_str())), &[]),
+                None => (self.unknown(&value, ClientExpectation::ALL.iter().map(|m| m.name())), &[]),
             },
             "proxy sends" => match ProxyMessage::named(&value) {
                 Some(message) => (Some(Action::ProxySends(message)), vocabulary::proxy_sends(message)),
-                None => (self.unknown(&value, ProxyMessage::ALL.iter().map(|m| m.as_str())), &[]),
+                None => (self.unknown(&value, ProxyMessage::ALL.iter().map(|m| m.name())), &[]),
             },
             _ => match ProxyExpectation::named(&value) {
                 Some(message) => (Some(Action::ProxyExpects(message)), vocabulary::proxy_expects(message)),
-                None => (self.unknown(&value, ProxyExpectation::ALL.iter().map(|m| m.as_str())), &[]),
+                None => (self.unknown(&value, ProxyExpectation::ALL.iter().map(|m| m.name())), &[]),
             },
         };
         if action.is_some() {

@@ -162,16 +162,16 @@ fn step_schema(verb: &str, message: &str, fields: &[&str]) -> Value {
 pub fn json_schema() -> Value {
     let mut steps = Vec::new();
     for message in ClientMessage::ALL {
-        steps.push(step_schema("client sends", message.as_str(), client_sends(*message)));
+        steps.push(step_schema("client sends", message.name(), client_sends(*message)));
     }
     for message in ClientExpectation::ALL {
-        steps.push(step_schema("client expects", message.as_str(), client_expects(*message)));
+        steps.push(step_schema("client expects", message.name(), client_expects(*message)));
     }
     for message in ProxyMessage::ALL {
-        steps.push(step_schema("proxy sends", message.as_str(), proxy_sends(*message)));
+        steps.push(step_schema("proxy sends", message.name(), proxy_sends(*message)));
     }
     for message in ProxyExpectation::ALL {
-        steps.push(step_schema("proxy expects", message.as_str(), proxy_expects(*message)));
+        steps.push(step_schema("proxy expects", message.name(), proxy_expects(*message)));
     }
     let list = json!({"type": "array", "items": {"$ref": "#/$defs/step"}});
     let branches = json!({"type": "array", "items": list, "minItems": 2});

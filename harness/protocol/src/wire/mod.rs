@@ -16,7 +16,7 @@ pub mod profile;
 pub mod request;
 pub mod run;
 pub mod shape;
-mod vocabulary;
+pub(crate) mod vocabulary;
 
 pub use credential::{credential_payload, read_credential};
 pub use frame::{Frame, FrameType};

@@ -1,0 +1,257 @@
+//! One run: its request, and where its parts stand.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use super::asks::{Asks, Excuse};
+use super::catalogue::RequirementId;
+use super::hindsight::Ids;
+use super::id;
+use super::relay::Relay;
+use super::violation::Cx;
+use crate::transcript::{LinkId, RunRef};
+use crate::wire::request::RunRequest;
+use crate::wire::{Malformed, Profile, Rule};
+
+/// Where the responses of a run stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing has come.
+    Waiting,
+    /// The id has come.
+    Running {
+        /// A loop is open.
+        in_loop: bool,
+    },
+    /// A refusal or an early error has come.
+    Refused {
+        /// It was a volume's refusal.
+        volume: bool,
+    },
+    /// The relayed error has come.
+    Errored {
+        /// It came in an open loop.
+        in_loop: bool,
+    },
+    /// More came than may be judged.
+    Unjudged,
+    /// The finish has come.
+    Finished,
+}
+
+/// Whether a request reads.
+#[derive(Debug)]
+pub(super) enum Readable {
+    /// It does.
+    Yes,
+    /// It does not, and this requirement says what follows.
+    No(RequirementId),
+    /// Both verdicts stand.
+    Unsure,
+}
+
+/// What the checkers need of a run request.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub readable: Readable,
+    pub arguments: Option<Box<RawValue>>,
+    pub digest: String,
+}
+
+impl Request {
+    fn read(payload: &[u8], profile: &Profile) -> Self {
+        match RunRequest::decode(profile, payload) {
+            Ok(request) => Self {
+                readable: Readable::Yes,
+                arguments: Some(request.arguments),
+                digest: request.image.digest,
+            },
+            Err(fault) => {
+                let readable =
+                    if ambiguous(&fault, payload) { Readable::Unsure } else { Readable::No(unreadable(&fault)) };
+                Self { readable, arguments: None, digest: String::new() }
+            }
+        }
+    }
+}
+
+/// Whether a payload may be read or not, as the project's notes leave it open.
+pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
+    let surrogate = |four: &[u8]| {
+        four.starts_with(b"\\u") && four[2].eq_ignore_ascii_case(&b'd') && b"89abABcdefCDEF".contains(&four[3])
+    };
+    matches!(fault.rule, Rule::JsonDepth | Rule::JsonNumberRange)
+        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding) && payload.windows(4).any(surrogate))
+}
+
+/// The requirement that an answered request breaks, by why it cannot be read. Where the pages do not say that it
+/// cannot, the requirement is the weaker one that does.
+fn unreadable(fault: &Malformed) -> RequirementId {
+    match fault.rule {
+        Rule::MemberMissing => id::REQUEST_MISSING_MEMBER,
+        Rule::MemberRepeated => id::REQUEST_REPEATED_MEMBER,
+        Rule::JsonTrailing => id::REQUEST_TRAILING_BYTES,
+        Rule::ObjectExpected if fault.found.contains("array") => id::REQUEST_ANSWERED_BARE,
+        Rule::StringExpected | Rule::ConstantExpected if fault.found.contains("object") => id::REQUEST_ANSWERED_BARE,
+        Rule::PayloadEmpty | Rule::PayloadUnknownFirstByte | Rule::JsonSyntax | Rule::JsonEncoding => {
+            id::REQUEST_ANSWERED_BARE
+        }
+        _ => id::REQUEST_WRONG_TYPE,
+    }
+}
+
+/// One run request and what became of it.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub reference: RunRef,
+    pub request: Request,
+    pub phase: Phase,
+    pub relay: Relay,
+    pub asks: Asks,
+    /// The proxy connection.
+    pub begin: Option<LinkId>,
+    /// What first allowed the run to end.
+    pub cause: Option<u64>,
+    /// An ignored request that its number also carried has been served with a proxy connection.
+    pub duplicate_served: Option<u64>,
+}
+
+impl Run {
+    fn new(reference: RunRef, payload: &[u8], profile: &Profile) -> Self {
+        Self {
+            reference,
+            request: Request::read(payload, profile),
+            phase: Phase::Waiting,
+            relay: Relay::default(),
+            asks: Asks::default(),
+            begin: None,
+            cause: None,
+            duplicate_served: None,
+        }
+    }
+
+    /// Whether nothing has come yet.
+    pub(super) fn waits(&self) -> bool {
+        self.phase == Phase::Waiting
+    }
+
+    /// Whether the id has come.
+    pub(super) fn has_id(&self) -> bool {
+        matches!(self.phase, Phase::Running { .. } | Phase::Errored { .. })
+    }
+
+    /// Whether the client has an open loop.
+    pub(super) fn in_loop(&self) -> bool {
+        matches!(self.phase, Phase::Running { in_loop: true })
+    }
+
+    /// Something happened that may end the run.
+    pub(super) fn may_end(&mut self, seq: u64) {
+        self.cause.get_or_insert(seq);
+    }
+
+    /// The client stopped the run, or went away: nothing is owed to it any more.
+    pub(super) fn stop(&mut self, seq: u64) {
+        self.may_end(seq);
+        self.relay.release();
+    }
+
+    /// Whether what the proxy sent is known, so that what the client gets can be held against it.
+    pub(super) fn judges_relay(&self, cx: &Cx<'_>) -> bool {
+        cx.complete && self.begin.is_some()
+    }
+
+    /// Whether what comes on asks can be held against the proxy's words.
+    pub(super) fn judges_asks(&self, cx: &Cx<'_>) -> bool {
+        self.judges_relay(cx) && self.cause.is_none()
+    }
+
+    /// Whether an ask may be answered otherwise than by the proxy.
+    pub(super) fn excuse(&self, cx: &Cx<'_>) -> Excuse {
+        Excuse(!self.judges_asks(cx))
+    }
+
+    /// The finish has come.
+    pub(super) fn over(&mut self) {
+        self.phase = Phase::Finished;
+        self.relay.clear();
+        self.asks.clear();
+        self.request.arguments = None;
+        self.request.digest = String::new();
+    }
+}
+
+/// A run's place among all runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RunIndex(usize);
+
+/// All runs of a scenario.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    list: Vec<Run>,
+    by_reference: HashMap<RunRef, RunIndex>,
+    /// Runs without a proxy connection that have not ended.
+    unbound: Vec<RunIndex>,
+    /// Proxy connections that belong to no known run.
+    pub(super) strays: u32,
+    pub(super) ids: Ids,
+}
+
+impl Runs {
+    /// A run request came.
+    pub(super) fn open(&mut self, reference: RunRef, payload: &[u8], profile: &Profile) -> RunIndex {
+        let index = RunIndex(self.list.len());
+        self.list.push(Run::new(reference, payload, profile));
+        self.by_reference.insert(reference, index);
+        self.unbound.push(index);
+        index
+    }
+
+    pub(super) fn get(&self, index: RunIndex) -> Option<&Run> {
+        self.list.get(index.0)
+    }
+
+    pub(super) fn get_mut(&mut self, index: RunIndex) -> Option<&mut Run> {
+        self.list.get_mut(index.0)
+    }
+
+    /// A run, together with what is kept about ids.
+    pub(super) fn with_ids(&mut self, index: RunIndex) -> Option<(&mut Run, &mut Ids)> {
+        Some((self.list.get_mut(index.0)?, &mut self.ids))
+    }
+
+    pub(super) fn find(&self, reference: RunRef) -> Option<RunIndex> {
+        self.by_reference.get(&reference).copied()
+    }
+
+    pub(super) fn at(&self, reference: RunRef) -> Option<&Run> {
+        self.find(reference).and_then(|index| self.get(index))
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Run> {
+        self.list.iter_mut()
+    }
+
+    /// A run has its proxy connection, or needs none any more.
+    pub(super) fn settle(&mut self, index: RunIndex) {
+        self.unbound.retain(|it| *it != index);
+    }
+
+    /// The run that a begin request with these arguments most likely serves.
+    pub(super) fn guess(&self, arguments: &str) -> Option<RunIndex> {
+        let candidates = || self.unbound.iter().filter_map(|index| self.get(*index).map(|run| (*index, run)));
+        let sent = |run: &Run| run.request.arguments.as_ref().map(|it| it.get().to_owned());
+        let equal = candidates().find(|(_, run)| run.request.arguments.as_ref().is_some_and(|it| it.get() == arguments));
+        let same = || {
+            candidates().find(|(_, run)| sent(run).is_some_and(|sent| super::json::same_value(&sent, arguments)))
+        };
+        let again = || {
+            let open = self.list.iter().enumerate().rev().filter(|(_, run)| run.phase != Phase::Finished);
+            let mut equal = open.filter(|(_, run)| sent(run).is_some_and(|sent| sent == arguments));
+            equal.next().map(|(index, _)| RunIndex(index))
+        };
+        let only = || self.unbound.first().copied().filter(|_| self.unbound.len() == 1);
+        equal.or_else(same).map(|(index, _)| index).or_else(again).or_else(only)
+    }
+}

@@ -1,0 +1,209 @@
+//! The command line: what can be asked, and the exit codes that answer.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use diverge_protocol::scenario::Iut;
+
+use crate::commands;
+use crate::verdict::Exit;
+
+/// Finds out whether a Diverge provider does what the protocol says, and says exactly where it does not.
+///
+/// Without a command, every implementation kind that is built is judged by its in-tree reference: the quickest way to
+/// see what a run looks like.
+#[derive(Debug, Parser)]
+#[command(name = "diverge-conformance", version, max_term_width = 110)]
+#[command(after_help = "Exit codes: 0 conforms; 1 a scenario failed or was inconclusive, or none passed; 2 usage or \
+    a scenario file at fault; 4 the implementation could not be started or reached; 5 the harness is at fault.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs the scenarios against an implementation
+    Run(RunArgs),
+    /// Lists what there is: scenarios, requirements or mutants
+    List {
+        /// What to list
+        #[arg(default_value = "scenarios")]
+        what: ListWhat,
+    },
+    /// Tells what one scenario, requirement or mutant is about; a scenario as prose and as a lane diagram
+    Explain {
+        /// The id
+        id: String,
+    },
+    /// Tries the scenarios on hollow peers, faults and conforming variants of the reference
+    Mutants(MutantsArgs),
+    /// Shows requirements, their scenarios and their mutants; exit 1 where one lacks either without a written reason
+    Coverage,
+    /// Checks scenario files; without files, those that are built in
+    Lint {
+        /// Scenario files
+        files: Vec<PathBuf>,
+        /// Print the JSON Schema of the format instead
+        #[arg(long)]
+        schema: bool,
+    },
+}
+
+/// Which kind of list.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ListWhat {
+    /// Scenario ids and titles
+    Scenarios,
+    /// Requirement ids, strengths and sentences
+    Requirements,
+    /// Faults, variants and hollow peers of the references
+    Mutants,
+}
+
+/// The kinds of implementations that can be judged.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum IutArg {
+    /// A server that clients ask to run containers
+    Provider,
+}
+
+impl IutArg {
+    /// The kind in the catalogue's words.
+    #[must_use]
+    pub fn iut(self) -> Iut {
+        match self {
+            Self::Provider => Iut::Provider,
+        }
+    }
+}
+
+/// How results are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Pretty,
+    /// One JSON object a line, as results come
+    Jsonl,
+}
+
+/// The protocol's revisions.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum RevisionArg {
+    /// Runs on scopes of the nine-byte frame
+    Scope,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    diverge-conformance run provider --launch 'python3 provider.py'\n  \
+    diverge-conformance run provider --url ws://127.0.0.1:8080/ --scenario 'provider/streams/*'\n  \
+    diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl")]
+pub struct RunArgs {
+    /// What is judged; without it, everything that is built, each by its in-tree reference
+    pub iut: Option<IutArg>,
+    /// Start the implementation with this command
+    #[arg(long, value_name = "COMMAND", conflicts_with = "url", requires = "iut")]
+    pub launch: Option<String>,
+    /// Judge the implementation that runs at this address
+    #[arg(long, value_name = "URL", requires = "iut")]
+    pub url: Option<String>,
+    /// Only these scenarios: an id glob, or a path to a scenario file; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub scenario: Vec<String>,
+    /// The protocol's revision
+    #[arg(long, value_enum)]
+    pub revision: Option<RevisionArg>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How results are shown
+    #[arg(long, value_enum, default_value = "pretty")]
+    pub format: Format,
+    /// How many scenarios are played at once
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub jobs: usize,
+    /// How long to wait without progress for a message that is due, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 5000)]
+    pub patience: u64,
+    /// Warnings fail the run
+    #[arg(long)]
+    pub strict: bool,
+    /// Write each scenario's transcript into this directory, as JSON Lines
+    #[arg(long, value_name = "DIR")]
+    pub transcripts: Option<PathBuf>,
+    /// Play a fault of the in-tree reference, to see it caught; `list mutants` names them
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["launch", "url"])]
+    pub mutant: Option<String>,
+}
+
+impl RunArgs {
+    /// The patience as a duration.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        Duration::from_millis(self.patience)
+    }
+}
+
+/// `mutants`.
+#[derive(Debug, Args)]
+pub struct MutantsArgs {
+    /// Which reference; without it, all that are built
+    pub iut: Option<IutArg>,
+    /// Only mutants that fit this glob
+    #[arg(long, value_name = "GLOB")]
+    pub only: Option<String>,
+    /// Also play every scenario on every fault, and list scenarios that no fault needs
+    #[arg(long)]
+    pub full: bool,
+    /// How many scenarios are played at once
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub jobs: usize,
+}
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 });
+        }
+    };
+    let command = cli.command.unwrap_or_else(|| Command::Run(RunArgs::bare()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            commands::complain(&format!("could not start: {error}"));
+            return ExitCode::from(Exit::Harness.code());
+        }
+    };
+    let exit = runtime.block_on(async {
+        match command {
+            Command::Run(args) => commands::run(&args).await,
+            Command::List { what } => commands::list(what),
+            Command::Explain { id } => commands::explain(&id),
+            Command::Mutants(args) => commands::mutants(&args).await,
+            Command::Coverage => commands::coverage(),
+            Command::Lint { files, schema } => commands::lint(&files, schema),
+        }
+    });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    ExitCode::from(exit.code())
+}
+
+impl RunArgs {
+    fn bare() -> Self {
+        #[derive(Parser)]
+        struct Bare {
+            #[command(flatten)]
+            run: RunArgs,
+        }
+        Bare::parse_from(["run"]).run
+    }
+}

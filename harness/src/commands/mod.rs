@@ -1,0 +1,31 @@
+//! What each command of the command line does.
+
+mod catalogue;
+mod lint;
+mod mutants;
+mod run;
+
+pub(crate) use catalogue::{coverage, explain, list};
+pub(crate) use lint::lint;
+pub(crate) use mutants::mutants;
+pub(crate) use run::run;
+
+use crate::suite::SelectError;
+use crate::verdict::Exit;
+
+/// Says on standard error why a command cannot do what was asked.
+pub(crate) fn complain(why: &str) {
+    anstream::eprintln!("error: {why}");
+}
+
+/// Says what is wrong with a selection of scenarios.
+fn complain_of(error: &SelectError) -> Exit {
+    match error {
+        SelectError::Mistakes(mistakes) => {
+            lint::show(mistakes);
+            complain(&error.to_string());
+        }
+        other => complain(&other.to_string()),
+    }
+    Exit::Usage
+}

@@ -1,0 +1,146 @@
+//! `run`: judges implementations and reports.
+
+use std::path::Path;
+
+use diverge_protocol::scenario::Iut;
+use mock_provider::Behaviour;
+
+use super::{complain, complain_of};
+use crate::cli::{Format, RunArgs};
+use crate::config::{Config, ProviderConfig};
+use crate::iut::Plug;
+use crate::play::Patience;
+use crate::report::{Heading, Jsonl, Pretty, Reporter, Transcripts};
+use crate::runner::{self, Options, Progress};
+use crate::suite;
+use crate::verdict::Exit;
+
+pub(crate) async fn run(args: &RunArgs) -> Exit {
+    let iut = args.iut.map_or(Iut::Provider, |iut| iut.iut());
+    let scenarios = match suite::select(iut, &args.scenario) {
+        Ok(scenarios) => scenarios,
+        Err(error) => return complain_of(&error),
+    };
+    let (plug, config) = match plugged(args) {
+        Ok(plugged) => plugged,
+        Err(why) => {
+            complain(&why);
+            return Exit::Usage;
+        }
+    };
+    let transcripts = match args.transcripts.as_deref().map(Transcripts::into_directory).transpose() {
+        Ok(transcripts) => transcripts,
+        Err(error) => {
+            complain(&format!("could not write transcripts: {error}"));
+            return Exit::Usage;
+        }
+    };
+    let heading = Heading {
+        iut,
+        subject: subject(&plug),
+        replay: replay(args),
+        scenarios: scenarios.len(),
+        secrets: vec![config.credential.clone()],
+    };
+    let mut reporter: Box<dyn Reporter + Send> = match args.format {
+        Format::Pretty => Box::new(Pretty::new(heading)),
+        Format::Jsonl => Box::new(Jsonl::new(heading)),
+    };
+    let options =
+        Options { plug, config, jobs: args.jobs.max(1), patience: args.patience(), strict: args.strict };
+    let patience = Patience::new(options.patience);
+    let mut progress = |progress: Progress| {
+        if let (Progress::Done(outcome), Some(transcripts)) = (&progress, &transcripts) {
+            transcripts.write(outcome);
+        }
+        reporter.progress(&progress);
+    };
+    let running = runner::run(&scenarios, &options, &patience, &mut progress);
+    tokio::select! {
+        finished = running => match finished {
+            Ok(finished) => {
+                reporter.finish(&finished);
+                finished.exit()
+            }
+            Err(error) => {
+                complain(&error.to_string());
+                Exit::Unreachable
+            }
+        },
+        () = interrupted() => {
+            // Dropping the run ends what it started.
+            complain("interrupted");
+            Exit::Fails
+        }
+    }
+}
+
+/// Ctrl-C, or a polite request to end.
+async fn interrupted() {
+    let terminated = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+}
+
+fn plugged(args: &RunArgs) -> Result<(Plug, ProviderConfig), String> {
+    let in_tree = args.launch.is_none() && args.url.is_none();
+    let config = match &args.config {
+        Some(path) => read_config(path)?.provider,
+        None if in_tree => crate::reference::config(),
+        None => ProviderConfig::default(),
+    };
+    let plug = match (&args.launch, &args.url, &args.mutant) {
+        (Some(command), _, _) => Plug::Launch(command.clone()),
+        (_, Some(url), _) => Plug::Url(url.clone()),
+        (None, None, Some(name)) => Plug::Reference(behaviour(name)?),
+        (None, None, None) => Plug::Reference(Behaviour::Conforming),
+    };
+    Ok((plug, config))
+}
+
+fn behaviour(name: &str) -> Result<Behaviour, String> {
+    Behaviour::named(name).ok_or_else(|| {
+        format!("no fault, variant or hollow peer is called `{name}`; `diverge-conformance list mutants` names them")
+    })
+}
+
+fn read_config(path: &Path) -> Result<Config, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("could not read {}: {error}", path.display()))?;
+    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn subject(plug: &Plug) -> String {
+    match plug {
+        Plug::Reference(Behaviour::Conforming) => "the in-tree reference".to_owned(),
+        Plug::Reference(behaviour) => format!("the in-tree reference, {behaviour}"),
+        Plug::Launch(command) => command.clone(),
+        Plug::Url(url) => url.clone(),
+    }
+}
+
+/// The command line that runs this again, to which a failure adds its scenario.
+fn replay(args: &RunArgs) -> String {
+    let quote = |text: &str| shlex::try_quote(text).map_or_else(|_| text.to_owned(), |quoted| quoted.into_owned());
+    let mut words = vec!["diverge-conformance".to_owned(), "run".to_owned(), "provider".to_owned()];
+    let mut flag = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.push(name.to_owned());
+            words.push(quote(&value));
+        }
+    };
+    flag("--launch", args.launch.clone());
+    flag("--url", args.url.clone());
+    flag("--mutant", args.mutant.clone());
+    flag("--config", args.config.as_ref().map(|path| path.display().to_string()));
+    for pattern in args.scenario.iter().filter(|pattern| Path::new(pattern).exists()) {
+        flag("--scenario", Some(pattern.clone()));
+    }
+    words.join(" ")
+}

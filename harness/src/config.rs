@@ -1,0 +1,127 @@
+//! The configuration file: what only the implementer knows about their implementation.
+
+use diverge_protocol::scenario::Fixture;
+use serde::Deserialize;
+
+/// `conformance.toml`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// `[provider]`.
+    pub provider: ProviderConfig,
+}
+
+/// What a provider needs to be told and to tell.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProviderConfig {
+    /// The one credential that is accepted.
+    pub credential: String,
+    /// With `--url`, where the provider's containers find their proxy.
+    pub proxy_listen: std::net::SocketAddr,
+    /// The image that run requests name.
+    pub image: Image,
+    /// Volumes that are in a known state already.
+    pub volumes: Volumes,
+}
+
+impl Default for ProviderConfig {
+    fn default() -> Self {
+        Self {
+            credential: "conformance".into(),
+            proxy_listen: ([127, 0, 0, 1], 14979).into(),
+            image: Image::default(),
+            volumes: Volumes::default(),
+        }
+    }
+}
+
+/// An image as a run request names it.
+#[derive(Debug, Clone, Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Image {
+    /// Repository path without host.
+    pub name: String,
+    /// `algorithm:hex`.
+    pub digest: String,
+}
+
+impl Default for Image {
+    fn default() -> Self {
+        let digest = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into();
+        Self { name: "conformance/agent".into(), digest }
+    }
+}
+
+/// A volume and the mode it is in.
+#[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Volume {
+    /// Its name in the listing.
+    pub name: String,
+    /// `persistent`, `ephemeral` or `read_only`.
+    pub mode: VolumeMode,
+}
+
+/// The modes of volumes.
+#[derive(Debug, Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum VolumeMode {
+    /// Kept.
+    Persistent,
+    /// Dropped with its container.
+    Ephemeral,
+    /// Never written.
+    ReadOnly,
+}
+
+impl VolumeMode {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Persistent => "persistent",
+            Self::Ephemeral => "ephemeral",
+            Self::ReadOnly => "read_only",
+        }
+    }
+
+    /// Another mode.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Persistent | Self::Ephemeral => Self::ReadOnly,
+            Self::ReadOnly => Self::Persistent,
+        }
+    }
+}
+
+/// `[provider.volumes]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Volumes {
+    /// Under an exclusive operation.
+    pub held: Option<Volume>,
+    /// In a running container, on a provider that mounts its mode once.
+    pub mounted: Option<Volume>,
+    /// Under a FUSE serve, on a provider that mounts none beside one.
+    pub fuse_served: Option<Volume>,
+    /// In a mode that the provider does not mount.
+    pub mount_unsupported: Option<Volume>,
+    /// Mountable in its mode.
+    pub mode: Option<Volume>,
+}
+
+impl Volumes {
+    /// The volume that the configuration names for `fixture`.
+    #[must_use]
+    pub fn get(&self, fixture: Fixture) -> Option<&Volume> {
+        match fixture {
+            Fixture::Held => self.held.as_ref(),
+            Fixture::Mounted => self.mounted.as_ref(),
+            Fixture::FuseServed => self.fuse_served.as_ref(),
+            Fixture::MountUnsupported => self.mount_unsupported.as_ref(),
+            Fixture::Mode => self.mode.as_ref(),
+        }
+    }
+}

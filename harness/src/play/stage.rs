@@ -1,0 +1,418 @@
+//! The stage of one scenario: its links to the implementation under test, one merged transcript, and the checkers.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use diverge_link::{ConnectError, Connection, Limits, Message, Receiver, Sender};
+use diverge_protocol::rules::{Checkers, RequirementId, Violation};
+use diverge_protocol::transcript::{LinkId, LinkKind, Role, RunRef, Transcript, What};
+use diverge_protocol::wire::frame::{Frame, FrameType};
+use diverge_protocol::wire::profile::{ProviderChannel, Profile};
+use mock_proxy::{Arrival, Claim, ProxyConnection};
+use tokio::sync::mpsc;
+
+use super::patience::{Began, Patience, Wait};
+use super::state::{ClientLink, Incoming, ProxyLink, Run, Wire};
+use crate::iut::Endpoint;
+use crate::verdict::Divergence;
+
+/// More messages than any scenario needs: whoever sends them is flooding.
+const MOST_EVENTS: usize = 50_000;
+/// Messages that may wait between a reader and the stage; a flood stops here.
+const WAITING: usize = 256;
+
+/// Why a scenario stops before its last step.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// Something came, or did not come, that the script or a rule does not allow.
+    Diverged(Box<Divergence>),
+    /// Something is not there that the scenario needs.
+    NotApplicable(String),
+    /// The implementation cannot be reached.
+    Unreachable(String),
+    /// The scenario asks for something that makes no sense at this point.
+    Script(String),
+}
+
+/// What the stage's readers report.
+#[derive(Debug)]
+pub(super) enum Report {
+    Client(usize, Message),
+    Proxy(usize, Message),
+    Hub(Arrival),
+}
+
+pub(super) struct Stage<'a> {
+    pub endpoint: &'a Endpoint,
+    pub patience: &'a Patience,
+    pub began: Began,
+    pub transcript: Transcript,
+    pub clients: Vec<ClientLink>,
+    pub proxies: Vec<ProxyLink>,
+    pub runs: Vec<Run>,
+    pub claim: Claim,
+    pub attempts: u32,
+    /// Channel requests of the provider's that no step reads are finished at once, unless the scenario reads them.
+    pub reads_requests: bool,
+    /// The run whose connection comes next, where the scenario has its address for itself.
+    pub exclusive: bool,
+    checkers: Checkers,
+    profile: &'static Profile,
+    reports: mpsc::Receiver<Report>,
+    to_reports: mpsc::Sender<Report>,
+    violations: Vec<Violation>,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(endpoint: &'a Endpoint, patience: &'a Patience, exclusive: bool) -> Self {
+        let (to_reports, reports) = mpsc::channel(WAITING);
+        let (to_hub, mut from_hub) = mpsc::channel(WAITING);
+        let forward = to_reports.clone();
+        tokio::spawn(async move {
+            while let Some(arrival) = from_hub.recv().await {
+                if forward.send(Report::Hub(arrival)).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            endpoint,
+            patience,
+            began: Began::now(),
+            transcript: Transcript::default(),
+            clients: Vec::new(),
+            proxies: Vec::new(),
+            runs: Vec::new(),
+            claim: endpoint.hub().claim(to_hub, exclusive),
+            attempts: 0,
+            reads_requests: false,
+            exclusive,
+            checkers: Checkers::new(Profile::scope()),
+            profile: Profile::scope(),
+            reports,
+            to_reports,
+            violations: Vec::new(),
+        }
+    }
+
+    pub(super) fn profile(&self) -> &'static Profile {
+        self.profile
+    }
+
+    /// Writes an event into the transcript and lets the checkers judge it.
+    pub(super) fn record(&mut self, link: LinkId, sender: Role, what: What) -> u64 {
+        let seq = self.transcript.record(self.began.elapsed(), link, sender, what);
+        if let Some(event) = self.transcript.events.last() {
+            self.checkers.event(event, &mut self.violations);
+        }
+        seq
+    }
+
+    fn open_link(&mut self, kind: LinkKind, name: String, run: Option<RunRef>) -> LinkId {
+        let id = self.transcript.open(kind, name, run);
+        if let Some(link) = self.transcript.link(id) {
+            self.checkers.link(link);
+        }
+        id
+    }
+
+    fn read(&self, mut receiver: Receiver, report: impl Fn(Message) -> Report + Send + 'static) -> tokio::task::JoinHandle<()> {
+        let to = self.to_reports.clone();
+        tokio::spawn(async move {
+            loop {
+                let message = receiver.receive().await;
+                let over = message == Message::Closed;
+                if to.send(report(message)).await.is_err() || over {
+                    break;
+                }
+            }
+        })
+    }
+
+    /// Opens a WebSocket to the implementation.
+    pub(super) async fn connect(&mut self, name: &str, limits: Limits) -> Result<usize, Halt> {
+        let link = self.open_link(LinkKind::Client, name.to_owned(), None);
+        let connection = match self.endpoint.connect(limits, self.patience).await {
+            Ok(connection) => connection,
+            Err(ConnectError::Refused) => {
+                return Err(Halt::Unreachable(format!("nothing accepts connections at {}", self.endpoint.url())));
+            }
+            Err(ConnectError::Address(error)) => return Err(Halt::Unreachable(format!("not an address: {error}"))),
+            Err(error) => {
+                let status = if let ConnectError::Status(status) = error { Some(status) } else { None };
+                let seq = self.record(link, Role::Provider, What::Refused { status });
+                self.patience.exchange_failed();
+                return Err(diverged(
+                    "the WebSocket handshake to be granted",
+                    &error.to_string(),
+                    Some(seq),
+                    RequirementId::new("transport.handshake-plain"),
+                ));
+            }
+        };
+        let subprotocol = connection.subprotocol.clone();
+        self.record(link, Role::Provider, What::Opened { subprotocol });
+        let (sender, receiver) = connection.split();
+        let at = self.clients.len();
+        let reader = self.read(receiver, move |message| Report::Client(at, message));
+        let wire = Wire { link, sender, reader, closed: None, closing: false };
+        self.clients.push(ClientLink {
+            name: name.to_owned(),
+            wire,
+            stray: Default::default(),
+            generations: Default::default(),
+            next_scope: 1,
+        });
+        self.judge(None)?;
+        Ok(at)
+    }
+
+    pub(super) async fn send_client(&mut self, client: usize, bytes: Bytes) -> Result<(), Halt> {
+        self.record(self.clients[client].wire.link, Role::Client, What::Binary(bytes.clone()));
+        // A provider that is gone is noticed by the next expectation; sending to it is no fault of its own.
+        let _ = self.clients[client].wire.sender.send(bytes).await;
+        self.judge(None)
+    }
+
+    pub(super) async fn send_proxy(&mut self, proxy: usize, bytes: Bytes) -> Result<(), Halt> {
+        self.record(self.proxies[proxy].wire.link, Role::Proxy, What::Binary(bytes.clone()));
+        let _ = self.proxies[proxy].wire.sender.send(bytes).await;
+        self.judge(None)
+    }
+
+    /// Waits for one report and takes it in.
+    ///
+    /// `Ok(false)` when the patience, or `at_most`, was used up first.
+    pub(super) async fn pump(&mut self, wait: &mut Wait, at_most: Option<Duration>) -> Result<bool, Halt> {
+        let report = tokio::select! {
+            biased;
+            report = self.reports.recv() => report,
+            () = wait.exhausted_after(at_most) => return Ok(false),
+        };
+        wait.restart();
+        if let Some(report) = report {
+            self.take_in(report).await?;
+        }
+        Ok(true)
+    }
+
+    async fn take_in(&mut self, report: Report) -> Result<(), Halt> {
+        if self.transcript.events.len() > MOST_EVENTS {
+            return Err(diverged("a conversation of bounded length", "a flood of messages", None, None));
+        }
+        match report {
+            Report::Client(at, message) => self.from_provider_to_client(at, message).await?,
+            Report::Proxy(at, message) => self.from_provider_to_proxy(at, message).await?,
+            Report::Hub(Arrival::TurnedAway) => self.attempts += 1,
+            Report::Hub(Arrival::Connected(connected)) => self.proxy_connected(*connected).await?,
+        }
+        self.judge(None)
+    }
+
+    /// Turns what the checkers found into a halt.
+    pub(super) fn judge(&mut self, also: Option<RequirementId>) -> Result<(), Halt> {
+        if self.violations.is_empty() {
+            return Ok(());
+        }
+        let violations = std::mem::take(&mut self.violations);
+        Err(Halt::Diverged(Box::new(divergence_of(&violations, also))))
+    }
+
+    /// What is only wrong in hindsight.
+    pub(super) fn judge_end(&mut self) -> Result<(), Halt> {
+        self.checkers.end(&mut self.violations);
+        self.judge(None)
+    }
+
+    pub(super) fn outstanding(&self, run: usize) -> Vec<diverge_protocol::rules::Outstanding> {
+        self.checkers.outstanding(self.run_ref(run))
+    }
+
+    pub(super) fn run_ref(&self, run: usize) -> RunRef {
+        let run = &self.runs[run];
+        RunRef { link: self.clients[run.client].wire.link, scope: run.scope, generation: run.generation }
+    }
+
+    async fn from_provider_to_client(&mut self, at: usize, message: Message) -> Result<(), Halt> {
+        let link = self.clients[at].wire.link;
+        let bytes = match message {
+            Message::Binary(bytes) => bytes,
+            Message::Text(text) => {
+                self.record(link, Role::Provider, What::Text(text));
+                return Ok(());
+            }
+            Message::Closed => {
+                let seq = self.record(link, Role::Provider, What::Closed);
+                self.clients[at].wire.closed = Some(seq);
+                return Ok(());
+            }
+        };
+        let seq = self.record(link, Role::Provider, What::Binary(bytes.clone()));
+        let Ok(frame) = Frame::decode(bytes) else { return Ok(()) };
+        let run = self.runs.iter().position(|run| {
+            run.client == at && run.scope == frame.scope && run.finished.is_none()
+        });
+        let Some(run) = run else {
+            self.clients[at].stray.push_back(Incoming { seq, frame });
+            return Ok(());
+        };
+        let (kind, channel) = (frame.kind, frame.channel);
+        let opens = frame.payload.first().and_then(|tag| self.profile.provider_channels.word(*tag));
+        let run = &mut self.runs[run];
+        match kind {
+            FrameType::Response => run.main.push_back(Incoming { seq, frame }),
+            FrameType::ResponseFinish => {
+                run.finished = Some(seq);
+                run.main.push_back(Incoming { seq, frame });
+            }
+            FrameType::ChannelResponse | FrameType::ChannelResponseFinish => {
+                run.answers.entry(channel).or_default().push_back(Incoming { seq, frame });
+            }
+            FrameType::ChannelRequest => {
+                let asks_for_image = matches!(
+                    opens,
+                    Some(ProviderChannel::OciManifest | ProviderChannel::OciBlob | ProviderChannel::OciHas)
+                );
+                let scope = run.scope;
+                if self.reads_requests && !asks_for_image {
+                    run.requests.push_back(Incoming { seq, frame });
+                } else {
+                    // A client that has nothing to say to an ask says so by the bare finish.
+                    let finish = Frame::new(FrameType::ChannelResponseFinish, scope, channel, Bytes::new());
+                    self.send_client(at, finish.encode()).await?;
+                }
+            }
+            FrameType::Authorization | FrameType::Request => {}
+        }
+        Ok(())
+    }
+
+    async fn proxy_connected(&mut self, connected: ProxyConnection) -> Result<(), Halt> {
+        let ProxyConnection { token, first, connection } = connected;
+        let run = match &token {
+            Some(token) => self.runs.iter().position(|run| run.token.as_ref() == Some(token)),
+            // On an address of its own, a connection belongs to the one run that has none yet, or else to the newest.
+            None => self
+                .runs
+                .iter()
+                .position(|run| run.proxy.is_none() && run.finished.is_none())
+                .or_else(|| self.runs.len().checked_sub(1)),
+        };
+        let run_ref = run.map(|run| self.run_ref(run));
+        let name = run.map_or_else(|| "proxy".to_owned(), |run| format!("proxy of {}", self.runs[run].name));
+        let link = self.open_link(LinkKind::Begin, name, run_ref);
+        self.record(link, Role::Provider, What::Opened { subprotocol: None });
+        let at = self.proxies.len();
+        let (sender, receiver) = Connection::split(connection);
+        let reader = self.read(receiver, move |message| Report::Proxy(at, message));
+        self.push_proxy(link, sender, reader);
+        if let Some(run) = run
+            && self.runs[run].proxy.is_none()
+        {
+            self.runs[run].proxy = Some(at);
+        }
+        for message in first {
+            self.from_provider_to_proxy(at, message).await?;
+        }
+        Ok(())
+    }
+
+    fn push_proxy(&mut self, link: LinkId, sender: Sender, reader: tokio::task::JoinHandle<()>) {
+        let wire = Wire { link, sender, reader, closed: None, closing: false };
+        self.proxies.push(ProxyLink {
+            wire,
+            begin_scope: None,
+            next_channel: 1,
+            requests: Default::default(),
+            answers: Default::default(),
+        });
+    }
+
+    async fn from_provider_to_proxy(&mut self, at: usize, message: Message) -> Result<(), Halt> {
+        let link = self.proxies[at].wire.link;
+        let bytes = match message {
+            Message::Binary(bytes) => bytes,
+            Message::Text(text) => {
+                self.record(link, Role::Provider, What::Text(text));
+                return Ok(());
+            }
+            Message::Closed => {
+                let seq = self.record(link, Role::Provider, What::Closed);
+                self.proxies[at].wire.closed = Some(seq);
+                return Ok(());
+            }
+        };
+        let seq = self.record(link, Role::Provider, What::Binary(bytes.clone()));
+        let Ok(frame) = Frame::decode(bytes) else { return Ok(()) };
+        let proxy = &mut self.proxies[at];
+        match frame.kind {
+            FrameType::Request => {
+                let begins = frame.payload.first().is_some_and(|tag| self.profile.begin_request.word(*tag).is_some());
+                if begins && proxy.begin_scope.is_none() {
+                    proxy.begin_scope = Some(frame.scope);
+                } else if !begins {
+                    self.answer_other_scope(at, &frame).await?;
+                }
+            }
+            FrameType::ChannelRequest => proxy.requests.push_back(Incoming { seq, frame }),
+            FrameType::ChannelResponse | FrameType::ChannelResponseFinish => {
+                proxy.answers.entry(frame.channel).or_default().push_back(Incoming { seq, frame });
+            }
+            FrameType::Authorization | FrameType::Response | FrameType::ResponseFinish => {}
+        }
+        Ok(())
+    }
+
+    /// A mount is granted, so that a provider that mounts before the id can go on; anything else is not served.
+    async fn answer_other_scope(&mut self, at: usize, request: &Frame) -> Result<(), Halt> {
+        /// The endpoint tag of a FUSE mount on the proxy.
+        const FUSE_MOUNT: u8 = 2;
+        let (kind, payload) = if request.payload.first() == Some(&FUSE_MOUNT) {
+            (FrameType::Response, Bytes::from_static(&[0]))
+        } else {
+            (FrameType::ResponseFinish, Bytes::new())
+        };
+        let answer = Frame::new(kind, request.scope, 0, payload);
+        self.send_proxy(at, answer.encode()).await
+    }
+}
+
+/// A divergence that no checker found.
+pub(super) fn diverged(allowed: &str, received: &str, seq: Option<u64>, requirement: Option<RequirementId>) -> Halt {
+    Halt::Diverged(Box::new(Divergence {
+        step: None,
+        allowed: allowed.to_owned(),
+        received: received.to_owned(),
+        pointer: None,
+        requirements: requirement.into_iter().collect(),
+        seq,
+        by_rule: false,
+    }))
+}
+
+fn divergence_of(violations: &[Violation], also: Option<RequirementId>) -> Divergence {
+    let mut requirements: Vec<RequirementId> = Vec::new();
+    for requirement in violations.iter().map(|violation| violation.requirement).chain(also) {
+        if !requirements.contains(&requirement) {
+            requirements.push(requirement);
+        }
+    }
+    let join = |text: fn(&Violation) -> &str| {
+        let mut texts: Vec<&str> = Vec::new();
+        for violation in violations {
+            if !texts.contains(&text(violation)) {
+                texts.push(text(violation));
+            }
+        }
+        texts.join("; ")
+    };
+    Divergence {
+        step: None,
+        allowed: join(|violation| &violation.allowed),
+        received: join(|violation| &violation.received),
+        pointer: violations.iter().find_map(|violation| violation.pointer.clone()),
+        requirements,
+        seq: violations.first().map(|violation| violation.seq),
+        by_rule: true,
+    }
+}

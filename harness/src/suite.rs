@@ -1,0 +1,119 @@
+//! The scenarios that come with the harness, and those that a user names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use diverge_protocol::scenario::{Iut, Mistake, Scenario, Source, Suite};
+use globset::Glob;
+use include_dir::{Dir, include_dir};
+
+static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../scenarios");
+
+/// Why a selection of scenarios could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectError {
+    /// Mistakes in scenario files.
+    #[error("{} mistakes in scenario files", .0.len())]
+    Mistakes(Vec<Mistake>),
+    /// The pattern is no glob.
+    #[error("`{pattern}` is no glob: {error}")]
+    Glob {
+        /// As given.
+        pattern: String,
+        /// Why.
+        error: globset::Error,
+    },
+    /// The pattern fits no scenario and names no file.
+    #[error(
+        "`{0}` matches no scenario and is no scenario file; `diverge-conformance list scenarios` shows the ids, \
+         and a glob such as `provider/*/*` selects several"
+    )]
+    Nothing(String),
+    /// The file cannot be read.
+    #[error("could not read {path}: {error}")]
+    Unreadable {
+        /// As given.
+        path: String,
+        /// The system's reason.
+        error: std::io::Error,
+    },
+}
+
+/// The built-in files for `iut`.
+#[must_use]
+pub fn sources(iut: Iut) -> Vec<Arc<Source>> {
+    let Some(folder) = FILES.get_dir(iut.as_str()) else { return Vec::new() };
+    let mut files: Vec<_> = folder.files().collect();
+    files.sort_by_key(|file| file.path());
+    files
+        .into_iter()
+        .filter(|file| file.path().extension().is_some_and(|extension| extension == "yaml"))
+        .filter_map(|file| {
+            let path = format!("scenarios/{}", file.path().display());
+            Some(Arc::new(Source { path, text: file.contents_utf8()?.to_owned() }))
+        })
+        .collect()
+}
+
+/// The built-in scenarios for `iut`.
+///
+/// # Errors
+/// Mistakes in the files, which the tests rule out.
+pub fn built_in(iut: Iut) -> Result<Vec<Arc<Scenario>>, Vec<Mistake>> {
+    let suite = Suite::load(&sources(iut))?;
+    Ok(suite.scenarios.into_iter().map(Arc::new).collect())
+}
+
+/// Reads a scenario file; it may play the built-in fragments.
+///
+/// # Errors
+/// When it cannot be read, or every mistake in it.
+pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| SelectError::Unreadable { path: shown.clone(), error })?;
+    let source = Arc::new(Source { path: shown, text });
+    let suite = Suite::load_beside(&[source], &sources(Iut::Provider)).map_err(SelectError::Mistakes)?;
+    Ok(suite.scenarios.into_iter().map(Arc::new).collect())
+}
+
+/// The scenarios that `patterns` select: id globs, or paths to scenario files; without patterns, all of `iut`.
+///
+/// # Errors
+/// A pattern that selects nothing, or a file at fault.
+pub fn select(iut: Iut, patterns: &[String]) -> Result<Vec<Arc<Scenario>>, SelectError> {
+    let all = built_in(iut).map_err(SelectError::Mistakes)?;
+    if patterns.is_empty() {
+        return Ok(all);
+    }
+    let mut selected: Vec<Arc<Scenario>> = Vec::new();
+    for pattern in patterns {
+        let found = matching(&all, pattern)?;
+        let found = match found {
+            found if !found.is_empty() => found,
+            _ if Path::new(pattern).exists() || is_file_name(pattern) => from_file(Path::new(pattern))?,
+            _ => return Err(SelectError::Nothing(pattern.clone())),
+        };
+        for scenario in found {
+            if !selected.iter().any(|other| other.id == scenario.id) {
+                selected.push(scenario);
+            }
+        }
+    }
+    Ok(selected)
+}
+
+fn is_file_name(pattern: &str) -> bool {
+    Path::new(pattern).extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+/// The scenarios whose id, or whose family, fits the glob.
+fn matching(all: &[Arc<Scenario>], pattern: &str) -> Result<Vec<Arc<Scenario>>, SelectError> {
+    let glob = Glob::new(pattern).map_err(|error| SelectError::Glob { pattern: pattern.to_owned(), error })?;
+    let glob = glob.compile_matcher();
+    Ok(all
+        .iter()
+        .filter(|scenario| glob.is_match(&scenario.id) || glob.is_match(&scenario.family))
+        .cloned()
+        .collect())
+}

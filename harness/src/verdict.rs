@@ -1,0 +1,176 @@
+//! What came of a scenario, and what comes of a run.
+
+use std::time::Duration;
+
+use diverge_protocol::rules::{RequirementId, Strength};
+use diverge_protocol::scenario::{Located, Scenario};
+use diverge_protocol::transcript::Transcript;
+
+/// The verdict of one scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Every expectation was met and no rule was broken.
+    Pass,
+    /// A stated requirement was broken.
+    Fail,
+    /// An observed or inferred requirement was broken.
+    Warn,
+    /// It needs something that is not there.
+    NotApplicable,
+    /// A control broke, or the harness was starved.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Every verdict, in the order of summaries.
+    pub const ALL: [Self; 5] = [Self::Pass, Self::Fail, Self::Warn, Self::NotApplicable, Self::Inconclusive];
+
+    /// Its name in results.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Warn => "warn",
+            Self::NotApplicable => "not_applicable",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// How a scenario left the path of its script.
+#[derive(Debug, Clone)]
+pub struct Divergence {
+    /// The step that was being played, and its text in short.
+    pub step: Option<(Located, String)>,
+    /// What was allowed there.
+    pub allowed: String,
+    /// What came.
+    pub received: String,
+    /// Where in what came, as a JSON pointer.
+    pub pointer: Option<String>,
+    /// Everything that is wrong with it; the first is to blame.
+    pub requirements: Vec<RequirementId>,
+    /// Whether a rule checker found it, rather than the script.
+    pub by_rule: bool,
+    /// The offending event in the transcript.
+    pub seq: Option<u64>,
+}
+
+/// One scenario's result.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The scenario.
+    pub id: String,
+    /// Its topic.
+    pub topic: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it tests.
+    pub requirements: Vec<RequirementId>,
+    /// Wall time.
+    pub duration: Duration,
+    /// For a verdict other than pass: why, in one line.
+    pub message: Option<String>,
+    /// Where it diverged.
+    pub divergence: Option<Divergence>,
+    /// What the scenario recorded of readings that the protocol leaves open.
+    pub readings: Vec<String>,
+    /// How many expectations were evaluated.
+    pub evaluated: u32,
+    /// What happened.
+    pub transcript: Transcript,
+}
+
+impl Outcome {
+    /// A result without a conversation.
+    #[must_use]
+    pub fn unplayed(scenario: &Scenario, verdict: Verdict, message: String) -> Self {
+        Self {
+            id: scenario.id.clone(),
+            topic: scenario.topic().to_owned(),
+            verdict,
+            requirements: scenario.requirements.clone(),
+            duration: Duration::ZERO,
+            message: Some(message),
+            divergence: None,
+            readings: Vec::new(),
+            evaluated: 0,
+            transcript: Transcript::default(),
+        }
+    }
+
+    /// The strength that decided: of what failed, or else the strongest of what was tested.
+    #[must_use]
+    pub fn strength(&self) -> Option<Strength> {
+        let judged = self.divergence.as_ref().map_or(&self.requirements, |divergence| &divergence.requirements);
+        judged.iter().filter_map(|id| id.requirement()).map(|requirement| requirement.strength).max()
+    }
+}
+
+/// How many scenarios got each verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    counts: [usize; 5],
+}
+
+impl Summary {
+    /// Counts one more.
+    pub fn add(&mut self, verdict: Verdict) {
+        self.counts[verdict as usize] += 1;
+    }
+
+    /// How many got `verdict`.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.counts[verdict as usize]
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.counts.iter().sum()
+    }
+}
+
+/// The exit codes that other programs rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: the implementation conforms.
+    Conforms,
+    /// 1: a scenario failed or was inconclusive, or none passed.
+    Fails,
+    /// 2: the command line or a scenario file is at fault.
+    Usage,
+    /// 4: the implementation could not be started or reached.
+    Unreachable,
+    /// 5: the harness is at fault.
+    Harness,
+}
+
+impl Exit {
+    /// The number.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Conforms => 0,
+            Self::Fails => 1,
+            Self::Usage => 2,
+            Self::Unreachable => 4,
+            Self::Harness => 5,
+        }
+    }
+
+    /// Where several apply, the one that counts: the first of 2, 5, 4, 1, 0.
+    #[must_use]
+    pub fn worst(self, other: Self) -> Self {
+        let rank = |exit: Self| match exit {
+            Self::Usage => 0,
+            Self::Harness => 1,
+            Self::Unreachable => 2,
+            Self::Fails => 3,
+            Self::Conforms => 4,
+        };
+        if rank(self) <= rank(other) { self } else { other }
+    }
+}
