@@ -20,3 +20,6 @@ pub mod server;
 pub mod settings;
 pub mod variants;
 pub mod view;
+
+pub use server::{Behaviour, Config, Server, serve};
+pub use settings::{Volume, Volumes};

@@ -34,11 +34,17 @@ fn a_fault_spoils_one_thing() {
         .says("\x02{\"a\":2}")
         .says("\x04{}")
         .did(&["8", "7{\"a\":2}", "7{\"a\":1}", "9{}"]);
-    Conversation::with_fault("duplicate-finished").started().request("").did(&["finish"]);
+    Conversation::with_fault("duplicate-finished")
+        .started()
+        .request("")
+        .did(&["finish"]);
     Conversation::with_fault("root-mount-taken")
         .request("\"fuse_file_mounts\":[{\"container_path\":[],\"id\":\"f\"}],")
         .did(&["dial"]);
-    Conversation::with_fault("late-error-unfinished").started().says("\x01null").did(&["6null", "close proxy"]);
+    Conversation::with_fault("late-error-unfinished")
+        .started()
+        .says("\x01null")
+        .did(&["6null", "close proxy"]);
 }
 
 #[test]

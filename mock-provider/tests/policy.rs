@@ -1,5 +1,7 @@
 //! The reference, as conversations.
 
+#![allow(clippy::unwrap_used)]
+
 use bytes::Bytes;
 use diverge_protocol::wire::{FrameType, credential_payload};
 use mock_provider::policy::{Input, Policy};
@@ -59,7 +61,9 @@ fn a_second_credential_ends_the_connection_and_its_runs() {
 #[test]
 fn what_cannot_be_read_is_finished_bare() {
     for payload in ["", "\u{fa}{}", "\0", "\0{", "\0[]", "\0{}"] {
-        Conversation::new().client(FrameType::Request, 1, 0, payload).did(&["finish"]);
+        Conversation::new()
+            .client(FrameType::Request, 1, 0, payload)
+            .did(&["finish"]);
     }
 }
 
@@ -83,10 +87,14 @@ fn mounts_and_volumes_that_refuse() {
             "{{\"volume_name\":\"{name}\",\"volume_relative_path\":[],\"mode\":\"{mode}\",\"container_path\":{path}}}"
         )
     };
-    let one = |name: &str, mode: &str| format!("\"volume_mounts\":[{}],", volume(name, mode, "[\"a\"]"));
+    let one =
+        |name: &str, mode: &str| format!("\"volume_mounts\":[{}],", volume(name, mode, "[\"a\"]"));
     let two = |first: &str, second: &str| {
         let second = volume(second, "persistent", "[\"b\"]");
-        format!("\"volume_mounts\":[{},{second}],", volume(first, "persistent", "[\"a\"]"))
+        format!(
+            "\"volume_mounts\":[{},{second}],",
+            volume(first, "persistent", "[\"a\"]")
+        )
     };
     let both = format!(
         "\"volume_mounts\":[{},{}],",
@@ -97,20 +105,33 @@ fn mounts_and_volumes_that_refuse() {
         (one("held", "persistent"), "1{\"name\":\"held\"}"),
         (one("mounted", "persistent"), "2{\"name\":\"mounted\"}"),
         (one("served", "persistent"), "3{\"name\":\"served\"}"),
-        (one("unsupported", "persistent"), "4{\"name\":\"unsupported\"}"),
-        (one("free", "read_only"), "5{\"name\":\"free\",\"mode\":\"persistent\"}"),
+        (
+            one("unsupported", "persistent"),
+            "4{\"name\":\"unsupported\"}",
+        ),
+        (
+            one("free", "read_only"),
+            "5{\"name\":\"free\",\"mode\":\"persistent\"}",
+        ),
         (both, "5{\"name\":\"free\",\"mode\":\"persistent\"}"),
         (two("free", "held"), "1{\"name\":\"held\"}"),
         (two("mounted", "held"), "2{\"name\":\"mounted\"}"),
-        (one("nowhere", "persistent"), "6{\"kind\":\"refused\",\"message\":\"a volume that is not listed\"}"),
+        (
+            one("nowhere", "persistent"),
+            "6{\"kind\":\"refused\",\"message\":\"a volume that is not listed\"}",
+        ),
         (
             "\"fuse_file_mounts\":[{\"container_path\":[],\"id\":\"f\"}],".into(),
             "6{\"kind\":\"refused\",\"message\":\"a mount at the root\"}",
         ),
     ] {
-        Conversation::new().request(&mounts).did(&[answer, "finish"]);
+        Conversation::new()
+            .request(&mounts)
+            .did(&[answer, "finish"]);
     }
-    Conversation::new().request(&two("free", "free")).did(&["dial"]);
+    Conversation::new()
+        .request(&two("free", "free"))
+        .did(&["dial"]);
 }
 
 #[test]
@@ -119,12 +140,21 @@ fn a_proxy_that_does_not_begin() {
     talk.request("").did(&["dial"]);
     let run = talk.run.unwrap();
     talk.hear(Input::ProxyRefused(run))
-        .did(&["6{\"kind\":\"refused\",\"message\":\"no proxy answers\"}", "close proxy", "finish"])
+        .did(&[
+            "6{\"kind\":\"refused\",\"message\":\"no proxy answers\"}",
+            "close proxy",
+            "finish",
+        ])
         .request("")
         .did(&["dial"])
         .opened()
         .says("\x01 \"no\"")
-        .did(&["proxy: request 0{\"arguments\":{ \"m\":1.50 }}", "6 \"no\"", "close proxy", "finish"]);
+        .did(&[
+            "proxy: request 0{\"arguments\":{ \"m\":1.50 }}",
+            "6 \"no\"",
+            "close proxy",
+            "finish",
+        ]);
 }
 
 #[test]
@@ -157,12 +187,17 @@ fn a_stop_before_the_id() {
         .ask(0, "\0")
         .opened()
         .says("\0[]")
-        .did(&["dial", "proxy: request 0{\"arguments\":{ \"m\":1.50 }}", "id", "close proxy", "finish"]);
-    Conversation::with_variant("early-stop-acted-on").request("").ask(0, "\0").did(&[
-        "dial",
-        "close proxy",
-        "finish",
-    ]);
+        .did(&[
+            "dial",
+            "proxy: request 0{\"arguments\":{ \"m\":1.50 }}",
+            "id",
+            "close proxy",
+            "finish",
+        ]);
+    Conversation::with_variant("early-stop-acted-on")
+        .request("")
+        .ask(0, "\0")
+        .did(&["dial", "close proxy", "finish"]);
 }
 
 #[test]
@@ -176,7 +211,10 @@ fn a_proxy_out_of_order() {
         .says("\x03")
         .says("\x03")
         .did(&["8"]);
-    Conversation::with_variant("disorder-ends").started().says("\x04{}").did(&["close proxy", "finish"]);
+    Conversation::with_variant("disorder-ends")
+        .started()
+        .says("\x04{}")
+        .did(&["close proxy", "finish"]);
 }
 
 #[test]
@@ -197,7 +235,11 @@ fn the_proxys_asks_reach_the_client() {
         .proxy(FrameType::ChannelRequest, 40, "\x02key")
         .proxy(FrameType::ChannelRequest, 41, "\x09{\"name\":\"t\"}")
         .proxy(FrameType::ChannelRequest, 42, "\0\0\0\0\x01")
-        .did(&["ask 0: 7key", "ask 1: 14{\"name\":\"t\"}", "proxy: finish 42"])
+        .did(&[
+            "ask 0: 7key",
+            "ask 1: 14{\"name\":\"t\"}",
+            "proxy: finish 42",
+        ])
         .client(FrameType::ChannelResponse, 1, 1, "\0{ }")
         .client(FrameType::ChannelResponseFinish, 1, 1, "")
         .did(&["proxy: answer 41: 0{ }", "proxy: finish 41"]);
@@ -206,11 +248,16 @@ fn the_proxys_asks_reach_the_client() {
 #[test]
 fn a_run_ends_with_its_proxy_or_its_client() {
     let mut talk = Conversation::new();
-    talk.started().proxy(FrameType::ResponseFinish, 0, "").did(&["close proxy", "finish"]);
+    talk.started()
+        .proxy(FrameType::ResponseFinish, 0, "")
+        .did(&["close proxy", "finish"]);
     talk.started();
     let run = talk.run.unwrap();
-    talk.hear(Input::ProxyClosed(run)).did(&["close proxy", "finish"]);
-    talk.started().hear(Input::ClientClosed(CLIENT)).did(&["close proxy"]);
+    talk.hear(Input::ProxyClosed(run))
+        .did(&["close proxy", "finish"]);
+    talk.started()
+        .hear(Input::ClientClosed(CLIENT))
+        .did(&["close proxy"]);
     assert_eq!(talk.ids.len(), 3);
     assert_ne!(talk.ids[0], talk.ids[1]);
 }

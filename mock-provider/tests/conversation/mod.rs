@@ -1,10 +1,11 @@
 //! A conversation with a provider, without sockets: one client, one proxy, and the words that they say.
 
 use bytes::Bytes;
+use diverge_protocol::wire::run::Mode;
 use diverge_protocol::wire::{Frame, FrameType, credential_payload};
 use mock_provider::fault::Intercepted;
 use mock_provider::policy::{ClientId, Input, Output, Policy, Provider, RunId};
-use mock_provider::settings::{Mode, Settings, Volume, Volumes};
+use mock_provider::settings::{Settings, Volume, Volumes};
 use mock_provider::{faults, variants};
 
 /// The client of all conversations.
@@ -22,7 +23,12 @@ pub struct Conversation {
 
 /// The settings of all conversations.
 pub fn settings() -> Settings {
-    let volume = |name: &str| Some(Volume { name: name.into(), mode: Mode::Persistent });
+    let volume = |name: &str| {
+        Some(Volume {
+            name: name.into(),
+            mode: Mode::Persistent,
+        })
+    };
     let volumes = Volumes {
         held: volume("held"),
         mounted: volume("mounted"),
@@ -45,7 +51,8 @@ impl Conversation {
     /// With the reference that has this fault, after the credential.
     pub fn with_fault(name: &str) -> Self {
         let fault = faults::find(name).expect("a fault of that name");
-        let mut talk = Self::before_credential(Box::new(Intercepted::new(settings(), fault.build())));
+        let mut talk =
+            Self::before_credential(Box::new(Intercepted::new(settings(), fault.build())));
         talk.client(FrameType::Authorization, 0, 0, credential_payload("tok"));
         talk
     }
@@ -53,14 +60,20 @@ impl Conversation {
     /// With that variant, after the credential.
     pub fn with_variant(name: &str) -> Self {
         let variant = variants::find(name).expect("a variant of that name");
-        let mut talk = Self::before_credential(Box::new(Intercepted::new(settings(), variant.build())));
+        let mut talk =
+            Self::before_credential(Box::new(Intercepted::new(settings(), variant.build())));
         talk.client(FrameType::Authorization, 0, 0, credential_payload("tok"));
         talk
     }
 
     /// With this provider, whose client has just connected.
     pub fn before_credential(provider: Box<dyn Provider>) -> Self {
-        let mut talk = Self { provider, done: Vec::new(), run: None, ids: Vec::new() };
+        let mut talk = Self {
+            provider,
+            done: Vec::new(),
+            run: None,
+            ids: Vec::new(),
+        };
         talk.hear(Input::ClientOpened(CLIENT));
         talk
     }
@@ -80,8 +93,17 @@ impl Conversation {
     }
 
     /// The client sends a frame.
-    pub fn client(&mut self, kind: FrameType, scope: u32, channel: u32, payload: impl Into<Bytes>) -> &mut Self {
-        self.hear(Input::ClientBinary(CLIENT, Frame::new(kind, scope, channel, payload).encode()))
+    pub fn client(
+        &mut self,
+        kind: FrameType,
+        scope: u32,
+        channel: u32,
+        payload: impl Into<Bytes>,
+    ) -> &mut Self {
+        self.hear(Input::ClientBinary(
+            CLIENT,
+            Frame::new(kind, scope, channel, payload).encode(),
+        ))
     }
 
     /// The client asks for a run on scope 1.
@@ -100,12 +122,17 @@ impl Conversation {
     /// The proxy of the run sends a frame on the begin scope.
     pub fn proxy(&mut self, kind: FrameType, channel: u32, payload: impl Into<Bytes>) -> &mut Self {
         let run = self.run.expect("a run that was dialled for");
-        self.hear(Input::ProxyBinary(run, Frame::new(kind, 1, channel, payload).encode()))
+        self.hear(Input::ProxyBinary(
+            run,
+            Frame::new(kind, 1, channel, payload).encode(),
+        ))
     }
 
     /// The proxy accepts the connection.
     pub fn opened(&mut self) -> &mut Self {
-        self.hear(Input::ProxyOpened(self.run.expect("a run that was dialled for")))
+        self.hear(Input::ProxyOpened(
+            self.run.expect("a run that was dialled for"),
+        ))
     }
 
     /// The proxy sends a response on the begin scope.
@@ -145,8 +172,10 @@ impl Conversation {
 
     fn told(&mut self, bytes: &Bytes) -> String {
         if bytes.first() == Some(&FrameType::Response.byte()) && bytes.get(9) == Some(&0) {
-            let body: serde_json::Value = serde_json::from_slice(&bytes[10..]).expect("JSON behind the id's byte");
-            self.ids.push(body["id"].as_str().expect("an id").to_owned());
+            let body: serde_json::Value =
+                serde_json::from_slice(&bytes[10..]).expect("JSON behind the id's byte");
+            self.ids
+                .push(body["id"].as_str().expect("an id").to_owned());
             return "id".into();
         }
         frame(bytes)
