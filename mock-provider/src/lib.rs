@@ -8,18 +8,15 @@
 //! - [`hollow`] are providers that implement nothing.
 //! - [`server`] runs any of them on sockets.
 
-pub mod channels;
+mod channels;
 pub mod checks;
-pub mod credential;
+mod credential;
 pub mod fault;
 pub mod faults;
 pub mod hollow;
 pub mod policy;
-pub mod run;
+mod run;
 pub mod server;
 pub mod settings;
 pub mod variants;
 pub mod view;
-
-pub use server::{Behaviour, Config, Server, serve};
-pub use settings::{Volume, Volumes};

@@ -236,7 +236,7 @@ const VARIANTS: &[Variant] = &[
             replace(
                 Flow::FromClient,
                 |message| message.part == Part::Request && has_null_list(message.body()),
-                |message| vec![message.finish()],
+                |message| vec![message.with_payload("")],
             )
         },
     ),

@@ -150,8 +150,13 @@ impl Conversation {
     /// The provider has done exactly this since it was asked last.
     #[track_caller]
     pub fn did(&mut self, expected: &[&str]) -> &mut Self {
-        assert_eq!(std::mem::take(&mut self.done), expected);
+        assert_eq!(self.done(), expected);
         self
+    }
+
+    /// What the provider has done since it was asked last.
+    pub fn done(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.done)
     }
 
     fn note(&mut self, output: Output) {
