@@ -68,9 +68,16 @@ impl Request {
                 digest: request.image.digest,
             },
             Err(fault) => {
-                let readable =
-                    if ambiguous(&fault, payload) { Readable::Unsure } else { Readable::No(unreadable(&fault)) };
-                Self { readable, arguments: None, digest: String::new() }
+                let readable = if ambiguous(&fault, payload) {
+                    Readable::Unsure
+                } else {
+                    Readable::No(unreadable(&fault))
+                };
+                Self {
+                    readable,
+                    arguments: None,
+                    digest: String::new(),
+                }
             }
         }
     }
@@ -79,10 +86,13 @@ impl Request {
 /// Whether a payload may be read or not, as the project's notes leave it open.
 pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
     let surrogate = |four: &[u8]| {
-        four.starts_with(b"\\u") && four[2].eq_ignore_ascii_case(&b'd') && b"89abABcdefCDEF".contains(&four[3])
+        four.starts_with(b"\\u")
+            && four[2].eq_ignore_ascii_case(&b'd')
+            && b"89abABcdefCDEF".contains(&four[3])
     };
     matches!(fault.rule, Rule::JsonDepth | Rule::JsonNumberRange)
-        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding) && payload.windows(4).any(surrogate))
+        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding)
+            && payload.windows(4).any(surrogate))
 }
 
 /// The requirement that an answered request breaks, by why it cannot be read. Where the pages do not say that it
@@ -93,10 +103,13 @@ fn unreadable(fault: &Malformed) -> RequirementId {
         Rule::MemberRepeated => id::REQUEST_REPEATED_MEMBER,
         Rule::JsonTrailing => id::REQUEST_TRAILING_BYTES,
         Rule::ObjectExpected if fault.found.contains("array") => id::REQUEST_ANSWERED_BARE,
-        Rule::StringExpected | Rule::ConstantExpected if fault.found.contains("object") => id::REQUEST_ANSWERED_BARE,
-        Rule::PayloadEmpty | Rule::PayloadUnknownFirstByte | Rule::JsonSyntax | Rule::JsonEncoding => {
+        Rule::StringExpected | Rule::ConstantExpected if fault.found.contains("object") => {
             id::REQUEST_ANSWERED_BARE
         }
+        Rule::PayloadEmpty
+        | Rule::PayloadUnknownFirstByte
+        | Rule::JsonSyntax
+        | Rule::JsonEncoding => id::REQUEST_ANSWERED_BARE,
         _ => id::REQUEST_WRONG_TYPE,
     }
 }
@@ -104,7 +117,6 @@ fn unreadable(fault: &Malformed) -> RequirementId {
 /// One run request and what became of it.
 #[derive(Debug)]
 pub(super) struct Run {
-    pub reference: RunRef,
     pub request: Request,
     pub phase: Phase,
     pub relay: Relay,
@@ -118,9 +130,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    fn new(reference: RunRef, payload: &[u8], profile: &Profile) -> Self {
+    fn new(payload: &[u8], profile: &Profile) -> Self {
         Self {
-            reference,
             request: Request::read(payload, profile),
             phase: Phase::Waiting,
             relay: Relay::default(),
@@ -200,9 +211,14 @@ pub(super) struct Runs {
 
 impl Runs {
     /// A run request came.
-    pub(super) fn open(&mut self, reference: RunRef, payload: &[u8], profile: &Profile) -> RunIndex {
+    pub(super) fn open(
+        &mut self,
+        reference: RunRef,
+        payload: &[u8],
+        profile: &Profile,
+    ) -> RunIndex {
         let index = RunIndex(self.list.len());
-        self.list.push(Run::new(reference, payload, profile));
+        self.list.push(Run::new(payload, profile));
         self.by_reference.insert(reference, index);
         self.unbound.push(index);
         index
@@ -240,18 +256,43 @@ impl Runs {
 
     /// The run that a begin request with these arguments most likely serves.
     pub(super) fn guess(&self, arguments: &str) -> Option<RunIndex> {
-        let candidates = || self.unbound.iter().filter_map(|index| self.get(*index).map(|run| (*index, run)));
+        let candidates = || {
+            self.unbound
+                .iter()
+                .filter_map(|index| self.get(*index).map(|run| (*index, run)))
+        };
         let sent = |run: &Run| run.request.arguments.as_ref().map(|it| it.get().to_owned());
-        let equal = candidates().find(|(_, run)| run.request.arguments.as_ref().is_some_and(|it| it.get() == arguments));
+        let equal = candidates().find(|(_, run)| {
+            run.request
+                .arguments
+                .as_ref()
+                .is_some_and(|it| it.get() == arguments)
+        });
         let same = || {
-            candidates().find(|(_, run)| sent(run).is_some_and(|sent| super::json::same_value(&sent, arguments)))
+            candidates().find(|(_, run)| {
+                sent(run).is_some_and(|sent| super::json::same_value(&sent, arguments))
+            })
         };
         let again = || {
-            let open = self.list.iter().enumerate().rev().filter(|(_, run)| run.phase != Phase::Finished);
+            let open = self
+                .list
+                .iter()
+                .enumerate()
+                .rev()
+                .filter(|(_, run)| run.phase != Phase::Finished);
             let mut equal = open.filter(|(_, run)| sent(run).is_some_and(|sent| sent == arguments));
             equal.next().map(|(index, _)| RunIndex(index))
         };
-        let only = || self.unbound.first().copied().filter(|_| self.unbound.len() == 1);
-        equal.or_else(same).map(|(index, _)| index).or_else(again).or_else(only)
+        let only = || {
+            self.unbound
+                .first()
+                .copied()
+                .filter(|_| self.unbound.len() == 1)
+        };
+        equal
+            .or_else(same)
+            .map(|(index, _)| index)
+            .or_else(again)
+            .or_else(only)
     }
 }

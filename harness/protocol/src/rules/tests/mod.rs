@@ -1,0 +1,1 @@
+//! Conversations that keep the rules, and conversations that break one each.
