@@ -1,5 +1,6 @@
 //! What is asked on a channel, and what is answered.
 
+use rmcp::model::ContentBlock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -70,6 +71,19 @@ pub struct EnqueueAsk {
     pub key: String,
     /// Its MCP content blocks, each byte for byte as it came.
     pub content: Vec<Box<RawValue>>,
+}
+
+impl EnqueueAsk {
+    /// The content as MCP's types.
+    ///
+    /// # Errors
+    /// The rule broken by a block that was not judged before, with the pointer inside that block.
+    pub fn blocks(&self) -> Result<Vec<ContentBlock>, Malformed> {
+        self.content
+            .iter()
+            .map(|block| BLOCK.read(block.get().as_bytes()))
+            .collect()
+    }
 }
 
 /// A message to take back.

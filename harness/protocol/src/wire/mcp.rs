@@ -82,6 +82,7 @@ pub(super) static BLOCK: Shape = Shape::Tagged(&Tagged {
         ("resource", Object::open(&[TYPE, EMBEDDED])),
         ("resource_link", Object::open(&[TYPE, LINK])),
     ],
+    reserved: None,
 });
 
 /// A tool's result; see [`RESULT_ANY_OF`].

@@ -4,15 +4,21 @@
 //! what it read as raw bytes beside what it says about them, never panics, and answers a payload that it cannot
 //! read with [`Malformed`]: the [`Rule`] broken and the place, without a byte of the payload itself.
 
+pub mod agent_event;
 pub mod begin;
 pub mod channel;
 pub mod chunk;
 pub mod credential;
 pub mod frame;
+mod logprob;
 mod malformed;
 mod mcp;
+pub mod merge;
 pub mod mutate;
+mod parts;
+pub mod path_run;
 pub mod profile;
+mod reader;
 pub mod request;
 pub mod run;
 pub mod shape;
