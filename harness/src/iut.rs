@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use diverge_link::{ConnectError, Connection, Limits, connect};
-use mock_provider::{Behaviour, Server};
+use mock_provider::server::{Behaviour, Server};
 use mock_proxy::Hub;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 

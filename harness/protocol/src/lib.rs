@@ -6,6 +6,6 @@
 //! - [`scenario`]: the scenario file format, its loader and its linter.
 
 pub mod rules;
-// pub mod scenario;
+pub mod scenario;
 pub mod transcript;
 pub mod wire;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use diverge_protocol::scenario::Iut;
-use mock_provider::Behaviour;
+use mock_provider::server::Behaviour;
 
 use super::{complain, complain_of};
 use crate::cli::{Format, RunArgs};
@@ -13,6 +13,7 @@ use crate::play::Patience;
 use crate::report::{Heading, Jsonl, Pretty, Reporter, Transcripts};
 use crate::runner::{self, Options, Progress};
 use crate::suite;
+use crate::reference;
 use crate::verdict::Exit;
 
 pub(crate) async fn run(args: &RunArgs) -> Exit {
@@ -93,7 +94,7 @@ fn plugged(args: &RunArgs) -> Result<(Plug, ProviderConfig), String> {
     let in_tree = args.launch.is_none() && args.url.is_none();
     let config = match &args.config {
         Some(path) => read_config(path)?.provider,
-        None if in_tree => crate::reference::config(),
+        None if in_tree => reference::config(),
         None => ProviderConfig::default(),
     };
     let plug = match (&args.launch, &args.url, &args.mutant) {
@@ -106,7 +107,7 @@ fn plugged(args: &RunArgs) -> Result<(Plug, ProviderConfig), String> {
 }
 
 fn behaviour(name: &str) -> Result<Behaviour, String> {
-    Behaviour::named(name).ok_or_else(|| {
+    reference::named(name).ok_or_else(|| {
         format!("no fault, variant or hollow peer is called `{name}`; `diverge-conformance list mutants` names them")
     })
 }
@@ -119,7 +120,7 @@ fn read_config(path: &Path) -> Result<Config, String> {
 fn subject(plug: &Plug) -> String {
     match plug {
         Plug::Reference(Behaviour::Conforming) => "the in-tree reference".to_owned(),
-        Plug::Reference(behaviour) => format!("the in-tree reference, {behaviour}"),
+        Plug::Reference(behaviour) => format!("the in-tree reference, {}", reference::in_words(behaviour)),
         Plug::Launch(command) => command.clone(),
         Plug::Url(url) => url.clone(),
     }

@@ -45,7 +45,7 @@ pub(crate) fn allowed(kind: RunKind) -> String {
         RunKind::Chunk => "a chunk".to_owned(),
         RunKind::Active => "active".to_owned(),
         RunKind::Inactive => "inactive".to_owned(),
-        refusal => format!("the refusal {}", refusal.as_str()),
+        refusal => format!("the refusal {}", refusal.name()),
     }
 }
 

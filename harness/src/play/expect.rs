@@ -1,7 +1,7 @@
 //! What a step expects: compared with what waits to be read, without waiting itself.
 
 use bytes::Bytes;
-use diverge_protocol::rules::RequirementId;
+use diverge_protocol::rules::{OutstandingKind, RequirementId};
 use diverge_protocol::scenario::{Args, ClientExpectation, ProxyExpectation};
 use diverge_protocol::wire::frame::FrameType;
 use diverge_protocol::wire::profile::BeginChannel;
@@ -42,6 +42,27 @@ fn kind_of(expectation: ClientExpectation) -> Option<RunKind> {
         E::Active => RunKind::Active,
         E::Inactive => RunKind::Inactive,
         _ => return None,
+    })
+}
+
+fn due_kind(kind: OutstandingKind) -> &'static str {
+    match kind {
+        OutstandingKind::Chunk => "a chunk",
+        OutstandingKind::Active => "active",
+        OutstandingKind::Inactive => "inactive",
+        OutstandingKind::Error => "the proxy's error",
+        OutstandingKind::Answer => "an answer",
+    }
+}
+
+/// What is broken where something that is due never comes.
+pub(super) fn due_requirement(kind: OutstandingKind) -> Option<RequirementId> {
+    RequirementId::new(match kind {
+        OutstandingKind::Chunk => "run.chunk.relayed",
+        OutstandingKind::Active => "run.active.relayed",
+        OutstandingKind::Inactive => "run.inactive.relayed",
+        OutstandingKind::Error => "run.error.relayed",
+        OutstandingKind::Answer => "enqueue.answer-relayed",
     })
 }
 
@@ -144,8 +165,8 @@ impl Player<'_> {
         }
         let due = self.stage.outstanding(at);
         let Some(first) = due.first() else { return Ok(Peek::Met) };
-        let allowed = format!("what the proxy sent, passed on: {} still due, first {}", due.len(), first.kind.as_str());
-        let checks = checks.or_else(|| first.requirement());
+        let allowed = format!("what the proxy sent, passed on: {} still due, first {}", due.len(), due_kind(first.kind));
+        let checks = checks.or_else(|| due_requirement(first.kind));
         match self.stage.runs[at].main.front() {
             Some(incoming) => {
                 Ok(Peek::other(&allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks))

@@ -25,7 +25,7 @@ use mock_proxy::Late;
 pub(crate) use describe::shorten;
 pub use patience::Patience;
 
-use self::expect::Peek;
+use self::expect::{Peek, due_requirement};
 use self::send::{DEFAULT_CLIENT, DEFAULT_RUN};
 use self::stage::{Halt, Stage, diverged};
 use self::state::{Channel, Opener};
@@ -298,7 +298,7 @@ impl<'a> Player<'a> {
             && let [Step { action: Action::ClientExpects(ClientExpectation::Relayed), args, .. }] = steps
             && let Ok(run) = self.run(args)
         {
-            blamed = self.stage.outstanding(run).first().and_then(|due| due.requirement());
+            blamed = self.stage.outstanding(run).first().and_then(|due| due_requirement(due.kind));
         }
         let blamed = blamed.or_else(|| self.scenario.requirements.first().copied());
         diverged(

@@ -1,7 +1,7 @@
 //! What a step sends: from the words of a scenario to bytes on a link.
 
 use bytes::Bytes;
-use diverge_protocol::scenario::{Args, ClientMessage, Fixture, ProxyMessage, replace};
+use diverge_protocol::scenario::{Args, ClientMessage, Fixture, ProxyMessage, defaults, replace};
 use diverge_protocol::transcript::{Role, What};
 use diverge_protocol::wire::begin::BeginKind;
 use diverge_protocol::wire::frame::{Frame, FrameType, credential_payload};
@@ -15,12 +15,6 @@ use super::state::{Channel, Opener, Run};
 /// The name of the run and of the connection that steps mean when they name none.
 pub(super) const DEFAULT_RUN: &str = "run";
 pub(super) const DEFAULT_CLIENT: &str = "client";
-
-const DEFAULT_ENQUEUE: &str = r#"{"key":"first","content":[{"type":"text","text":"hello"}]}"#;
-const DEFAULT_DEQUEUE: &str = r#"{"key":"first"}"#;
-const DEFAULT_CHUNK: &str = r#"{"type":"assistant_text_content","text":"hello"}"#;
-const DEFAULT_ERROR: &str = r#"{"kind":"made-up","error":"as the scenario says"}"#;
-const DEFAULT_SCHEMA: &str = r#"{"type":"object"}"#;
 
 fn script(why: impl Into<String>) -> Halt {
     Halt::Script(why.into())
@@ -88,8 +82,8 @@ impl Player<'_> {
             }
             ClientMessage::Run => self.send_run(args).await,
             ClientMessage::Stop => self.send_ask(ClientChannel::Stop, "stop", "", args).await,
-            ClientMessage::Enqueue => self.send_ask(ClientChannel::Enqueue, "enqueue", DEFAULT_ENQUEUE, args).await,
-            ClientMessage::Dequeue => self.send_ask(ClientChannel::Dequeue, "dequeue", DEFAULT_DEQUEUE, args).await,
+            ClientMessage::Enqueue => self.send_ask(ClientChannel::Enqueue, "enqueue", defaults::ENQUEUE, args).await,
+            ClientMessage::Dequeue => self.send_ask(ClientChannel::Dequeue, "dequeue", defaults::DEQUEUE, args).await,
             ClientMessage::Schema => self.send_ask(ClientChannel::Schema, "schema", "", args).await,
             ClientMessage::ChannelRequest => {
                 let payload = self.body(args, "", None)?;
@@ -141,24 +135,10 @@ impl Player<'_> {
     }
 
     fn request_json(&self, args: &Args, token: &str) -> Result<Bytes, Halt> {
-        let image = match &args.image {
-            Some(image) => image.clone(),
-            None => serde_json::to_string(&self.config.image).map_err(|error| script(error.to_string()))?,
-        };
-        let mut text = format!(r#"{{"image":{image},"memory":268435456,"disk":1073741824"#);
-        for (name, list) in [
-            ("volume_mounts", &args.volume_mounts),
-            ("fuse_file_mounts", &args.fuse_file_mounts),
-            ("fuse_directory_mounts", &args.fuse_directory_mounts),
-        ] {
-            if let Some(list) = list {
-                text.push_str(&format!(r#","{name}":{list}"#));
-            }
-        }
-        let arguments = args.arguments.as_deref().unwrap_or(r#"{"conformance":"${token}"}"#);
-        text.push_str(&format!(r#","arguments":{arguments}}}"#));
+        let image = serde_json::to_string(&self.config.image).map_err(|error| script(error.to_string()))?;
+        let text = defaults::run_request(args, &image);
         let body = self.body(args, &text, Some(token))?;
-        Ok(self.stage.profile().run_request.payload(RequestKind::Run, &body).into())
+        Ok(self.stage.profile().run_request.payload(RequestKind::Request, &body).into())
     }
 
     async fn send_run(&mut self, args: &Args) -> Result<(), Halt> {
@@ -249,9 +229,9 @@ impl Player<'_> {
             ProxyMessage::Begun => response(self, BeginKind::Begun, "[]")?,
             ProxyMessage::Error => {
                 self.stage.runs[run].proxy_ended = true;
-                response(self, BeginKind::Error, DEFAULT_ERROR)?
+                response(self, BeginKind::Error, defaults::ERROR)?
             }
-            ProxyMessage::Chunk => response(self, BeginKind::Chunk, DEFAULT_CHUNK)?,
+            ProxyMessage::Chunk => response(self, BeginKind::Chunk, defaults::CHUNK)?,
             ProxyMessage::Active => response(self, BeginKind::Active, "")?,
             ProxyMessage::Inactive => response(self, BeginKind::Inactive, "{}")?,
             ProxyMessage::Finish => {
@@ -300,17 +280,17 @@ impl Player<'_> {
             match kind {
                 Some(ClientChannel::Dequeue) => {
                     let kind = DequeueKind::named(answer.unwrap_or("withdrawn")).ok_or_else(unknown)?;
-                    let default = if kind == DequeueKind::Error { DEFAULT_ERROR } else { "" };
+                    let default = if kind == DequeueKind::Error { defaults::ERROR } else { "" };
                     profile.dequeue_answers.payload(kind, &self.body(args, default, None)?).into()
                 }
                 Some(ClientChannel::Schema) => {
                     let kind = SchemaKind::named(answer.unwrap_or("schema")).ok_or_else(unknown)?;
-                    let default = if kind == SchemaKind::Error { DEFAULT_ERROR } else { DEFAULT_SCHEMA };
+                    let default = if kind == SchemaKind::Error { defaults::ERROR } else { defaults::SCHEMA };
                     profile.schema_answers.payload(kind, &self.body(args, default, None)?).into()
                 }
                 _ => {
                     let kind = EnqueueKind::named(answer.unwrap_or("delivered")).ok_or_else(unknown)?;
-                    let default = if kind == EnqueueKind::Error { DEFAULT_ERROR } else { "" };
+                    let default = if kind == EnqueueKind::Error { defaults::ERROR } else { "" };
                     profile.enqueue_answers.payload(kind, &self.body(args, default, None)?).into()
                 }
             }

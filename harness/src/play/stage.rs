@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use diverge_link::{ConnectError, Connection, Limits, Message, Receiver, Sender};
-use diverge_protocol::rules::{Checkers, RequirementId, Violation};
+use diverge_protocol::rules::{Checkers, Outstanding, OutstandingKind, RequirementId, Violation};
 use diverge_protocol::transcript::{LinkId, LinkKind, Role, RunRef, Transcript, What};
 use diverge_protocol::wire::frame::{Frame, FrameType};
 use diverge_protocol::wire::profile::{ProviderChannel, Profile};
@@ -224,8 +224,11 @@ impl<'a> Stage<'a> {
         self.judge(None)
     }
 
-    pub(super) fn outstanding(&self, run: usize) -> Vec<diverge_protocol::rules::Outstanding> {
-        self.checkers.outstanding(self.run_ref(run))
+    /// What the proxy has said about the loops of a run and the client has not got.
+    pub(super) fn outstanding(&self, run: usize) -> Vec<Outstanding> {
+        let mut due = self.checkers.outstanding(self.run_ref(run));
+        due.retain(|due| due.kind != OutstandingKind::Answer);
+        due
     }
 
     pub(super) fn run_ref(&self, run: usize) -> RunRef {

@@ -157,7 +157,7 @@ impl Loader {
         const KNOWN: &[&str] =
             &["id", "title", "requirements", "freedom", "exclusive", "needs", "cases", "steps"];
         let Some(members) = self.members(source, node, "a scenario", KNOWN) else { return };
-        let mut text_of = |loader: &mut Self, name: &'static str| {
+        let text_of = |loader: &mut Self, name: &'static str| {
             let found = members.get(name);
             if found.is_none() {
                 loader.mistake(
