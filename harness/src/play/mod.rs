@@ -20,6 +20,7 @@ use diverge_link::Limits;
 use diverge_protocol::rules::{RequirementId, Strength};
 use diverge_protocol::scenario::{Action, Args, ClientExpectation, ClientMessage, Part, Scenario, Step};
 use diverge_protocol::transcript::{Role, What};
+use diverge_protocol::wire::frame::FrameType;
 use mock_proxy::Late;
 
 pub(crate) use describe::shorten;
@@ -28,10 +29,10 @@ pub use patience::Patience;
 use self::expect::{Peek, due_requirement};
 use self::send::{DEFAULT_CLIENT, DEFAULT_RUN};
 use self::stage::{Halt, Stage, diverged};
-use self::state::{Channel, Opener};
+use self::state::{Channel, Incoming, Opener};
 use crate::config::ProviderConfig;
 use crate::iut::Endpoint;
-use crate::verdict::{Divergence, Outcome, Verdict};
+use crate::verdict::{Outcome, Verdict};
 
 /// How long an implementation may take to answer a close frame before the harness stops watching.
 const CLOSING: Duration = Duration::from_millis(250);
@@ -83,8 +84,9 @@ pub async fn play(
     };
     player.stage.reads_requests = reads_requests(scenario);
     let mut halt = player.steps(&scenario.steps).await.err();
-    player.current = None;
     if halt.is_none() {
+        player.current = None;
+        player.part = Part::Probe;
         halt = player.nothing_left().err();
     }
     let closing = player.close().await;
@@ -310,12 +312,15 @@ impl<'a> Player<'a> {
     }
 
     /// A message that no step has read when the script is over.
+    ///
+    /// A channel's finish may be left: where it may come at all, the checkers know, and a stop's may come or not.
     fn nothing_left(&mut self) -> Result<(), Halt> {
         let blamed = self.scenario.requirements.first().copied();
         let on_runs = self.stage.runs.iter().flat_map(|run| run.main.iter().chain(run.answers.values().flatten()));
         let on_proxies = self.stage.proxies.iter().flat_map(|proxy| &proxy.requests);
         let on_links = self.stage.clients.iter().flat_map(|client| &client.stray);
-        let left = on_runs.chain(on_proxies).chain(on_links).min_by_key(|incoming| incoming.seq);
+        let finishes = |incoming: &&Incoming| incoming.frame.kind != FrameType::ChannelResponseFinish;
+        let left = on_runs.chain(on_proxies).chain(on_links).filter(finishes).min_by_key(|incoming| incoming.seq);
         match left {
             Some(incoming) => {
                 let received = describe::frame(&incoming.frame);

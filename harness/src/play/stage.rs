@@ -54,8 +54,6 @@ pub(super) struct Stage<'a> {
     pub attempts: u32,
     /// Channel requests of the provider's that no step reads are finished at once, unless the scenario reads them.
     pub reads_requests: bool,
-    /// The run whose connection comes next, where the scenario has its address for itself.
-    pub exclusive: bool,
     checkers: Checkers,
     profile: &'static Profile,
     reports: mpsc::Receiver<Report>,
@@ -86,7 +84,6 @@ impl<'a> Stage<'a> {
             claim: endpoint.hub().claim(to_hub, exclusive),
             attempts: 0,
             reads_requests: false,
-            exclusive,
             checkers: Checkers::new(Profile::scope()),
             profile: Profile::scope(),
             reports,

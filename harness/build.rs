@@ -1,0 +1,5 @@
+//! The scenario files are part of the program: a new one makes a new program.
+
+fn main() {
+    println!("cargo:rerun-if-changed=../scenarios");
+}
