@@ -1,0 +1,1 @@
+//! One failure, in full.
