@@ -1,9 +1,6 @@
 //! Results for people and for programs, all from the one stream of outcomes.
 
-mod failure;
 mod jsonl;
-mod lanes;
-mod mask;
 mod pretty;
 mod transcripts;
 
