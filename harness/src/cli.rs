@@ -16,8 +16,10 @@ use crate::verdict::Exit;
 /// see what a run looks like.
 #[derive(Debug, Parser)]
 #[command(name = "diverge-conformance", version, max_term_width = 110)]
-#[command(after_help = "Exit codes: 0 conforms; 1 a scenario failed or was inconclusive, or none passed; 2 usage or \
-    a scenario file at fault; 4 the implementation could not be started or reached; 5 the harness is at fault.")]
+#[command(
+    after_help = "Exit codes: 0 conforms; 1 a scenario failed or was inconclusive, or none passed; 2 usage or \
+    a scenario file at fault; 4 the implementation could not be started or reached; 5 the harness is at fault."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -171,11 +173,17 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 });
+            return ExitCode::from(if error.use_stderr() {
+                Exit::Usage.code()
+            } else {
+                0
+            });
         }
     };
     let command = cli.command.unwrap_or_else(|| Command::Run(RunArgs::bare()));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -48,8 +48,12 @@ pub struct Image {
 
 impl Default for Image {
     fn default() -> Self {
-        let digest = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into();
-        Self { name: "conformance/agent".into(), digest }
+        let digest =
+            "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into();
+        Self {
+            name: "conformance/agent".into(),
+            digest,
+        }
     }
 }
 

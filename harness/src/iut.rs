@@ -40,7 +40,9 @@ pub enum PlugError {
     #[error("`{0}` is no command line: a quote is not closed, or it is empty")]
     CommandLine(String),
     /// The address for the mock proxy cannot be had.
-    #[error("could not listen on {address} for the containers' proxy: {error}; set [provider] proxy_listen")]
+    #[error(
+        "could not listen on {address} for the containers' proxy: {error}; set [provider] proxy_listen"
+    )]
     ProxyAddress {
         /// The address.
         address: SocketAddr,
@@ -104,7 +106,11 @@ impl Endpoint {
     /// When it cannot be started, or an address cannot be had.
     pub async fn plug(plug: &Plug, config: &ProviderConfig) -> Result<Self, PlugError> {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let address = if matches!(plug, Plug::Url(_)) { config.proxy_listen } else { loopback };
+        let address = if matches!(plug, Plug::Url(_)) {
+            config.proxy_listen
+        } else {
+            loopback
+        };
         let hub = Hub::bind(address, Limits::default())
             .await
             .map_err(|error| PlugError::ProxyAddress { address, error })?;
@@ -112,10 +118,14 @@ impl Endpoint {
         let body = match plug {
             Plug::Url(url) => Body::Url(url.clone()),
             Plug::Reference(behaviour) => {
-                let server = crate::reference::serve(loopback, hub.address(), config, behaviour.clone())
-                    .await
-                    .map_err(PlugError::Listen)?;
-                Body::Reference { url: format!("ws://{}/", server.address()), _server: Box::new(server) }
+                let server =
+                    crate::reference::serve(loopback, hub.address(), config, behaviour.clone())
+                        .await
+                        .map_err(PlugError::Listen)?;
+                Body::Reference {
+                    url: format!("ws://{}/", server.address()),
+                    _server: Box::new(server),
+                }
             }
             Plug::Launch(command) => {
                 let words = shlex::split(command)
@@ -127,10 +137,19 @@ impl Endpoint {
                     ("CONFORMANCE_REVISION", "scope".to_owned()),
                 ];
                 let process = start(command, &words, &environment, 0)?;
-                Body::Launched(Launched { command: command.clone(), words, environment, state: Mutex::new(process) })
+                Body::Launched(Launched {
+                    command: command.clone(),
+                    words,
+                    environment,
+                    state: Mutex::new(process),
+                })
             }
         };
-        Ok(Self { hub: Arc::new(hub), credential, body })
+        Ok(Self {
+            hub: Arc::new(hub),
+            credential,
+            body,
+        })
     }
 
     /// Where the implementation's containers reach their proxy.
@@ -158,8 +177,14 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`ConnectError::Refused`] when nobody accepts in time; others as they come.
-    pub async fn connect(&self, limits: Limits, patience: &Patience) -> Result<Connection, ConnectError> {
-        let mut backoff = BACKOFF.iter().chain(std::iter::repeat(&BACKOFF[BACKOFF.len() - 1]));
+    pub async fn connect(
+        &self,
+        limits: Limits,
+        patience: &Patience,
+    ) -> Result<Connection, ConnectError> {
+        let mut backoff = BACKOFF
+            .iter()
+            .chain(std::iter::repeat(&BACKOFF[BACKOFF.len() - 1]));
         let mut waited = patience.start();
         let allowed = match &self.body {
             Body::Launched(launched) if !launched.state().reached => STARTING,
@@ -216,20 +241,30 @@ impl Endpoint {
     /// # Errors
     /// When it cannot be started again.
     pub fn revive(&self) -> Result<bool, PlugError> {
-        let Body::Launched(launched) = &self.body else { return Ok(false) };
+        let Body::Launched(launched) = &self.body else {
+            return Ok(false);
+        };
         let mut state = launched.state();
         if matches!(state.child.try_wait(), Ok(None)) {
             return Ok(false);
         }
         let generation = state.generation + 1;
-        *state = start(&launched.command, &launched.words, &launched.environment, generation)?;
+        *state = start(
+            &launched.command,
+            &launched.words,
+            &launched.environment,
+            generation,
+        )?;
         Ok(true)
     }
 
     /// Ends the process and its group, and waits until they are gone.
     pub async fn unplug(self) {
         if let Body::Launched(launched) = self.body {
-            let mut process = launched.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut process = launched
+                .state
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner);
             let _ = process.child.start_kill();
             let _ = process.child.wait().await;
         }
@@ -257,8 +292,16 @@ fn start(
             .stdin(Stdio::null());
     });
     wrap.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
-    let child = wrap.spawn().map_err(|error| PlugError::Start { command: command.to_owned(), error })?;
-    Ok(Process { child, url: format!("ws://{listen}/"), generation, reached: false })
+    let child = wrap.spawn().map_err(|error| PlugError::Start {
+        command: command.to_owned(),
+        error,
+    })?;
+    Ok(Process {
+        child,
+        url: format!("ws://{listen}/"),
+        generation,
+        reached: false,
+    })
 }
 
 /// An address on loopback that was free a moment ago; the process that is told it listens there.

@@ -66,8 +66,11 @@ pub fn all() -> Vec<Mutant> {
         about: fault.about,
         duty: Duty::Caught(fault.requirement),
     });
-    let variants =
-        variants::all().map(|variant| Mutant { name: variant.name, about: variant.about, duty: Duty::Green });
+    let variants = variants::all().map(|variant| Mutant {
+        name: variant.name,
+        about: variant.about,
+        duty: Duty::Green,
+    });
     hollow.chain(faults).chain(variants).collect()
 }
 
@@ -86,8 +89,13 @@ impl Mutant {
     fn selects(&self, scenario: &Scenario, full: bool) -> bool {
         match self.duty {
             Duty::Caught(requirement) if !full => {
-                let mut tests = scenario.requirements.iter().any(|id| id.as_str() == requirement);
-                scenario.each_step(&mut |step| tests |= step.checks.is_some_and(|id| id.as_str() == requirement));
+                let mut tests = scenario
+                    .requirements
+                    .iter()
+                    .any(|id| id.as_str() == requirement);
+                scenario.each_step(&mut |step| {
+                    tests |= step.checks.is_some_and(|id| id.as_str() == requirement)
+                });
                 tests
             }
             _ => true,
@@ -102,9 +110,22 @@ const PATIENCE: Duration = Duration::from_millis(300);
 ///
 /// # Errors
 /// When the mutant cannot be started.
-pub async fn try_out(mutant: &Mutant, scenarios: &[Arc<Scenario>], jobs: usize, full: bool) -> Result<Tried, PlugError> {
-    let chosen: Vec<_> = scenarios.iter().filter(|scenario| mutant.selects(scenario, full)).cloned().collect();
-    let patience = if mutant.duty == Duty::Green { Duration::from_secs(5) } else { PATIENCE };
+pub async fn try_out(
+    mutant: &Mutant,
+    scenarios: &[Arc<Scenario>],
+    jobs: usize,
+    full: bool,
+) -> Result<Tried, PlugError> {
+    let chosen: Vec<_> = scenarios
+        .iter()
+        .filter(|scenario| mutant.selects(scenario, full))
+        .cloned()
+        .collect();
+    let patience = if mutant.duty == Duty::Green {
+        Duration::from_secs(5)
+    } else {
+        PATIENCE
+    };
     let options = Options {
         plug: Plug::Reference(mutant.behaviour()),
         config: reference::config(),
@@ -119,36 +140,63 @@ pub async fn try_out(mutant: &Mutant, scenarios: &[Arc<Scenario>], jobs: usize, 
         }
     };
     let finished = runner::run(&chosen, &options, &Patience::new(patience), &mut progress).await?;
-    let mut tried = Tried { mutant: mutant.clone(), met: true, caught_by: Vec::new(), wrong: Vec::new(), played: outcomes.len() };
+    let mut tried = Tried {
+        mutant: mutant.clone(),
+        met: true,
+        caught_by: Vec::new(),
+        wrong: Vec::new(),
+        played: outcomes.len(),
+    };
     outcomes.sort_by(|a, b| a.id.cmp(&b.id));
     match mutant.duty {
         Duty::Caught(requirement) => {
             let by_requirement = |outcome: &&Outcome| {
                 matches!(outcome.verdict, Verdict::Fail | Verdict::Warn)
                     && outcome.divergence.as_ref().is_some_and(|divergence| {
-                        divergence.requirements.iter().any(|id| id.as_str() == requirement)
+                        divergence
+                            .requirements
+                            .iter()
+                            .any(|id| id.as_str() == requirement)
                     })
             };
-            tried.caught_by = outcomes.iter().filter(by_requirement).map(|outcome| outcome.id.clone()).collect();
+            tried.caught_by = outcomes
+                .iter()
+                .filter(by_requirement)
+                .map(|outcome| outcome.id.clone())
+                .collect();
             if tried.caught_by.is_empty() {
                 tried.wrong.push(match chosen.len() {
                     0 => format!("no scenario tests {requirement}"),
                     count => format!("survives the {count} scenarios that test {requirement}"),
                 });
-                tried.wrong.extend(outcomes.iter().filter(|outcome| outcome.verdict != Verdict::Pass).map(flagged));
+                tried.wrong.extend(
+                    outcomes
+                        .iter()
+                        .filter(|outcome| outcome.verdict != Verdict::Pass)
+                        .map(flagged),
+                );
             }
         }
         Duty::Green => {
-            let bad = outcomes.iter().filter(|outcome| !matches!(outcome.verdict, Verdict::Pass | Verdict::NotApplicable));
+            let bad = outcomes.iter().filter(|outcome| {
+                !matches!(outcome.verdict, Verdict::Pass | Verdict::NotApplicable)
+            });
             tried.wrong.extend(bad.map(flagged));
-            if !outcomes.iter().any(|outcome| outcome.verdict == Verdict::Pass) {
+            if !outcomes
+                .iter()
+                .any(|outcome| outcome.verdict == Verdict::Pass)
+            {
                 tried.wrong.push("nothing passes".to_owned());
             }
             tried.wrong.extend(finished.unclaimed.iter().cloned());
         }
         Duty::NothingPasses => {
-            let passing = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Pass);
-            tried.wrong.extend(passing.map(|outcome| format!("{} passes", outcome.id)));
+            let passing = outcomes
+                .iter()
+                .filter(|outcome| outcome.verdict == Verdict::Pass);
+            tried
+                .wrong
+                .extend(passing.map(|outcome| format!("{} passes", outcome.id)));
         }
     }
     if let Some((_, why)) = &finished.stopped
@@ -162,7 +210,12 @@ pub async fn try_out(mutant: &Mutant, scenarios: &[Arc<Scenario>], jobs: usize, 
 
 fn flagged(outcome: &Outcome) -> String {
     let requirements = outcome.divergence.as_ref().map(|divergence| {
-        divergence.requirements.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ")
+        divergence
+            .requirements
+            .iter()
+            .map(|id| id.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
     });
     format!(
         "{}: {} {}: {}",

@@ -12,7 +12,12 @@ use crate::config::{ProviderConfig, VolumeMode};
 /// The configuration that the reference provider is judged with: all fixtures are there.
 #[must_use]
 pub fn config() -> ProviderConfig {
-    let volume = |name: &str, mode| Some(crate::config::Volume { name: name.into(), mode });
+    let volume = |name: &str, mode| {
+        Some(crate::config::Volume {
+            name: name.into(),
+            mode,
+        })
+    };
     let mut config = ProviderConfig::default();
     config.volumes.held = volume("being-written", VolumeMode::Persistent);
     config.volumes.mounted = volume("in-a-container", VolumeMode::Persistent);
@@ -33,7 +38,10 @@ pub async fn serve(
     behaviour: Behaviour,
 ) -> io::Result<Server> {
     let volume = |volume: &Option<crate::config::Volume>| {
-        volume.as_ref().map(|volume| Volume { name: volume.name.clone(), mode: mode(volume.mode) })
+        volume.as_ref().map(|volume| Volume {
+            name: volume.name.clone(),
+            mode: mode(volume.mode),
+        })
     };
     let fixtures = &config.volumes;
     let volumes = Volumes {
@@ -43,7 +51,14 @@ pub async fn serve(
         mount_unsupported: volume(&fixtures.mount_unsupported),
         mode: volume(&fixtures.mode),
     };
-    server::serve(Config { listen, proxy, credential: config.credential.clone(), volumes, behaviour }).await
+    server::serve(Config {
+        listen,
+        proxy,
+        credential: config.credential.clone(),
+        volumes,
+        behaviour,
+    })
+    .await
 }
 
 fn mode(mode: VolumeMode) -> Mode {
@@ -57,7 +72,9 @@ fn mode(mode: VolumeMode) -> Mode {
 /// The fault, conforming variant or hollow peer of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Behaviour> {
-    let mutant = crate::mutants::all().into_iter().find(|mutant| mutant.name == name)?;
+    let mutant = crate::mutants::all()
+        .into_iter()
+        .find(|mutant| mutant.name == name)?;
     Some(mutant.behaviour())
 }
 

@@ -60,7 +60,9 @@ impl Finished {
             || count(Verdict::Pass) == 0
             || !self.unclaimed.is_empty();
         let judged = if failed { Exit::Fails } else { Exit::Conforms };
-        self.stopped.as_ref().map_or(judged, |(exit, _)| exit.worst(judged))
+        self.stopped
+            .as_ref()
+            .map_or(judged, |(exit, _)| exit.worst(judged))
     }
 }
 
@@ -77,12 +79,19 @@ pub async fn run(
     patience: &Patience,
     progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Finished, PlugError> {
-    let (exclusive, shared): (Vec<_>, Vec<_>) = scenarios.iter().cloned().partition(|scenario| scenario.exclusive);
+    let (exclusive, shared): (Vec<_>, Vec<_>) = scenarios
+        .iter()
+        .cloned()
+        .partition(|scenario| scenario.exclusive);
     let one_address = matches!(options.plug, Plug::Url(_));
-    let mut lanes = vec![Lane::new(Endpoint::plug(&options.plug, &options.config).await?)];
+    let mut lanes = vec![Lane::new(
+        Endpoint::plug(&options.plug, &options.config).await?,
+    )];
     if !one_address {
         for _ in 0..LANES.min(exclusive.len()).min(options.jobs) {
-            lanes.push(Lane::new(Endpoint::plug(&options.plug, &options.config).await?));
+            lanes.push(Lane::new(
+                Endpoint::plug(&options.plug, &options.config).await?,
+            ));
         }
     }
     let (results, mut from_lanes) = mpsc::channel(64);
@@ -95,10 +104,18 @@ pub async fn run(
     });
     let lanes: Vec<Arc<Lane>> = lanes.into_iter().map(Arc::new).collect();
     let mut playing = JoinSet::new();
-    let driver = drive(Arc::clone(&context), lanes.clone(), options.jobs.max(1), one_address);
+    let driver = drive(
+        Arc::clone(&context),
+        lanes.clone(),
+        options.jobs.max(1),
+        one_address,
+    );
     playing.spawn(driver);
     drop(context);
-    let mut finished = Finished { strict: options.strict, ..Finished::default() };
+    let mut finished = Finished {
+        strict: options.strict,
+        ..Finished::default()
+    };
     while let Some(played) = from_lanes.recv().await {
         match played {
             Played::Judged(outcome) => {
@@ -115,7 +132,9 @@ pub async fn run(
     playing.shutdown().await;
     for lane in &lanes {
         let unclaimed = lane.endpoint.hub().take_unclaimed();
-        finished.unclaimed.extend(unclaimed.into_iter().map(|connection| connection.about));
+        finished
+            .unclaimed
+            .extend(unclaimed.into_iter().map(|connection| connection.about));
     }
     for lane in lanes {
         if let Some(lane) = Arc::into_inner(lane) {
@@ -154,7 +173,10 @@ struct Context {
 }
 
 fn next(queue: &Mutex<VecDeque<Arc<Scenario>>>) -> Option<Arc<Scenario>> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    queue
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .pop_front()
 }
 
 async fn drive(context: Arc<Context>, lanes: Vec<Arc<Lane>>, jobs: usize, one_address: bool) {
@@ -190,13 +212,18 @@ impl Context {
         let died = !lane.endpoint.alive();
         if died && lane.endpoint.reached() {
             if let Err(error) = lane.endpoint.revive() {
-                let _ = self.results.send(Played::Unreachable(error.to_string())).await;
+                let _ = self
+                    .results
+                    .send(Played::Unreachable(error.to_string()))
+                    .await;
                 return;
             }
             if matches!(played, Played::Unreachable(_)) {
                 played = play(scenario, &lane.endpoint, &self.config, &self.patience).await;
             }
-        } else if lane.endpoint.generation() != generation && matches!(played, Played::Unreachable(_)) {
+        } else if lane.endpoint.generation() != generation
+            && matches!(played, Played::Unreachable(_))
+        {
             // It died in another scenario and was started again meanwhile.
             played = play(scenario, &lane.endpoint, &self.config, &self.patience).await;
         }

@@ -42,15 +42,24 @@ pub enum SelectError {
 /// The built-in files for `iut`.
 #[must_use]
 pub fn sources(iut: Iut) -> Vec<Arc<Source>> {
-    let Some(folder) = FILES.get_dir(iut.as_str()) else { return Vec::new() };
+    let Some(folder) = FILES.get_dir(iut.as_str()) else {
+        return Vec::new();
+    };
     let mut files: Vec<_> = folder.files().collect();
     files.sort_by_key(|file| file.path());
     files
         .into_iter()
-        .filter(|file| file.path().extension().is_some_and(|extension| extension == "yaml"))
+        .filter(|file| {
+            file.path()
+                .extension()
+                .is_some_and(|extension| extension == "yaml")
+        })
         .filter_map(|file| {
             let path = format!("scenarios/{}", file.path().display());
-            Some(Arc::new(Source { path, text: file.contents_utf8()?.to_owned() }))
+            Some(Arc::new(Source {
+                path,
+                text: file.contents_utf8()?.to_owned(),
+            }))
         })
         .collect()
 }
@@ -70,10 +79,13 @@ pub fn built_in(iut: Iut) -> Result<Vec<Arc<Scenario>>, Vec<Mistake>> {
 /// When it cannot be read, or every mistake in it.
 pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| SelectError::Unreadable { path: shown.clone(), error })?;
+    let text = std::fs::read_to_string(path).map_err(|error| SelectError::Unreadable {
+        path: shown.clone(),
+        error,
+    })?;
     let source = Arc::new(Source { path: shown, text });
-    let suite = Suite::load_beside(&[source], &sources(Iut::Provider)).map_err(SelectError::Mistakes)?;
+    let suite =
+        Suite::load_beside(&[source], &sources(Iut::Provider)).map_err(SelectError::Mistakes)?;
     Ok(suite.scenarios.into_iter().map(Arc::new).collect())
 }
 
@@ -91,7 +103,9 @@ pub fn select(iut: Iut, patterns: &[String]) -> Result<Vec<Arc<Scenario>>, Selec
         let found = matching(&all, pattern)?;
         let found = match found {
             found if !found.is_empty() => found,
-            _ if Path::new(pattern).exists() || is_file_name(pattern) => from_file(Path::new(pattern))?,
+            _ if Path::new(pattern).exists() || is_file_name(pattern) => {
+                from_file(Path::new(pattern))?
+            }
             _ => return Err(SelectError::Nothing(pattern.clone())),
         };
         for scenario in found {
@@ -104,12 +118,17 @@ pub fn select(iut: Iut, patterns: &[String]) -> Result<Vec<Arc<Scenario>>, Selec
 }
 
 fn is_file_name(pattern: &str) -> bool {
-    Path::new(pattern).extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+    Path::new(pattern)
+        .extension()
+        .is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
 /// The scenarios whose id, or whose family, fits the glob.
 fn matching(all: &[Arc<Scenario>], pattern: &str) -> Result<Vec<Arc<Scenario>>, SelectError> {
-    let glob = Glob::new(pattern).map_err(|error| SelectError::Glob { pattern: pattern.to_owned(), error })?;
+    let glob = Glob::new(pattern).map_err(|error| SelectError::Glob {
+        pattern: pattern.to_owned(),
+        error,
+    })?;
     let glob = glob.compile_matcher();
     Ok(all
         .iter()

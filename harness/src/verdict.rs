@@ -23,7 +23,13 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order of summaries.
-    pub const ALL: [Self; 5] = [Self::Pass, Self::Fail, Self::Warn, Self::NotApplicable, Self::Inconclusive];
+    pub const ALL: [Self; 5] = [
+        Self::Pass,
+        Self::Fail,
+        Self::Warn,
+        Self::NotApplicable,
+        Self::Inconclusive,
+    ];
 
     /// Its name in results.
     #[must_use]
@@ -103,8 +109,15 @@ impl Outcome {
     /// The strength that decided: of what failed, or else the strongest of what was tested.
     #[must_use]
     pub fn strength(&self) -> Option<Strength> {
-        let judged = self.divergence.as_ref().map_or(&self.requirements, |divergence| &divergence.requirements);
-        judged.iter().filter_map(|id| id.requirement()).map(|requirement| requirement.strength).max()
+        let judged = self
+            .divergence
+            .as_ref()
+            .map_or(&self.requirements, |divergence| &divergence.requirements);
+        judged
+            .iter()
+            .filter_map(|id| id.requirement())
+            .map(|requirement| requirement.strength)
+            .max()
     }
 }
 
@@ -171,6 +184,10 @@ impl Exit {
             Self::Fails => 3,
             Self::Conforms => 4,
         };
-        if rank(self) <= rank(other) { self } else { other }
+        if rank(self) <= rank(other) {
+            self
+        } else {
+            other
+        }
     }
 }

@@ -104,7 +104,11 @@ impl Hub {
         let address = listener.address()?;
         let shared = Arc::new(Shared::default());
         let accepting = tokio::spawn(accept_all(listener, Arc::clone(&shared)));
-        Ok(Self { address, shared, accepting })
+        Ok(Self {
+            address,
+            shared,
+            accepting,
+        })
     }
 
     /// The address that providers dial.
@@ -117,9 +121,18 @@ impl Hub {
     #[must_use]
     pub fn claim(&self, to: mpsc::Sender<Arrival>, exclusive: bool) -> Claim {
         if exclusive {
-            self.shared.claims().exclusive = Some(Exclusive { to: to.clone(), turn_away: false });
+            self.shared.claims().exclusive = Some(Exclusive {
+                to: to.clone(),
+                turn_away: false,
+            });
         }
-        Claim { shared: Arc::clone(&self.shared), to, tokens: Vec::new(), exclusive, late: HashMap::new() }
+        Claim {
+            shared: Arc::clone(&self.shared),
+            to,
+            tokens: Vec::new(),
+            exclusive,
+            late: HashMap::new(),
+        }
     }
 
     /// Takes what no scenario claimed since the last call.
@@ -139,7 +152,10 @@ impl Claim {
     /// A new token whose connections belong to this claim.
     pub fn token(&mut self) -> String {
         let token = fresh_token();
-        self.shared.claims().by_token.insert(token.clone(), self.to.clone());
+        self.shared
+            .claims()
+            .by_token
+            .insert(token.clone(), self.to.clone());
         self.tokens.push(token.clone());
         token
     }
@@ -211,12 +227,18 @@ async fn receive(handshake: Handshake, shared: Arc<Shared>) {
             handshake.hang_up();
             let _ = to.send(Arrival::TurnedAway).await;
         } else if let Ok(connection) = handshake.complete().await {
-            let connected = ProxyConnection { token: None, first: Vec::new(), connection };
+            let connected = ProxyConnection {
+                token: None,
+                first: Vec::new(),
+                connection,
+            };
             let _ = to.send(Arrival::Connected(Box::new(connected))).await;
         }
         return;
     }
-    let Ok(mut connection) = handshake.complete().await else { return };
+    let Ok(mut connection) = handshake.complete().await else {
+        return;
+    };
     let mut first = Vec::new();
     loop {
         let message = connection.receive().await;
@@ -224,7 +246,10 @@ async fn receive(handshake: Handshake, shared: Arc<Shared>) {
             Message::Binary(bytes) => bytes.clone(),
             Message::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
             Message::Closed => {
-                let about = format!("a connection that carried no run's arguments in its {} messages", first.len());
+                let about = format!(
+                    "a connection that carried no run's arguments in its {} messages",
+                    first.len()
+                );
                 return shared.claims().unclaimed.push(Unclaimed { about });
             }
         };
@@ -233,7 +258,9 @@ async fn receive(handshake: Handshake, shared: Arc<Shared>) {
             let mut claims = shared.claims();
             let Some(token) = token_in(&bytes, &claims).map(str::to_owned) else {
                 if first.len() >= 64 {
-                    let about = "a connection that carried no run's arguments in its first 64 messages".into();
+                    let about =
+                        "a connection that carried no run's arguments in its first 64 messages"
+                            .into();
                     return claims.unclaimed.push(Unclaimed { about });
                 }
                 continue;
@@ -242,7 +269,8 @@ async fn receive(handshake: Handshake, shared: Arc<Shared>) {
                 Some(to) => (token, to.clone()),
                 None => {
                     if claims.over.get(&token) == Some(&Late::Unclaimed) {
-                        let about = format!("a connection for {token}, whose run was refused or over");
+                        let about =
+                            format!("a connection for {token}, whose run was refused or over");
                         claims.unclaimed.push(Unclaimed { about });
                     }
                     return;
@@ -250,7 +278,11 @@ async fn receive(handshake: Handshake, shared: Arc<Shared>) {
             }
         };
         let (token, to) = owner;
-        let connected = ProxyConnection { token: Some(token), first, connection };
+        let connected = ProxyConnection {
+            token: Some(token),
+            first,
+            connection,
+        };
         let _ = to.send(Arrival::Connected(Box::new(connected))).await;
         return;
     }

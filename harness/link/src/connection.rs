@@ -88,7 +88,11 @@ pub struct Receiver(SplitStream<Stream>);
 impl Connection {
     pub(crate) fn new(stream: Stream, subprotocol: Option<String>) -> Self {
         let (sink, stream) = stream.split();
-        Self { sender: Sender(sink), receiver: Receiver(stream), subprotocol }
+        Self {
+            sender: Sender(sink),
+            receiver: Receiver(stream),
+            subprotocol,
+        }
     }
 
     /// The two halves, for two tasks.
@@ -117,7 +121,10 @@ impl Sender {
     /// # Errors
     /// When the connection is gone.
     pub async fn send(&mut self, message: Bytes) -> io::Result<()> {
-        self.0.send(WsMessage::Binary(message)).await.map_err(io_error)
+        self.0
+            .send(WsMessage::Binary(message))
+            .await
+            .map_err(io_error)
     }
 
     /// Sends one text message.
@@ -125,7 +132,10 @@ impl Sender {
     /// # Errors
     /// When the connection is gone.
     pub async fn send_text(&mut self, text: String) -> io::Result<()> {
-        self.0.send(WsMessage::Text(text.into())).await.map_err(io_error)
+        self.0
+            .send(WsMessage::Text(text.into()))
+            .await
+            .map_err(io_error)
     }
 
     /// Sends a close frame; the peer's answer, if any, arrives at the receiver as [`Message::Closed`].
@@ -163,7 +173,8 @@ fn io_error(error: tungstenite::Error) -> io::Error {
 /// # Errors
 /// As [`ConnectError`] tells apart.
 pub async fn connect(url: &str, limits: Limits) -> Result<Connection, ConnectError> {
-    let opened = tokio_tungstenite::connect_async_with_config(url, Some(limits.config()), true).await;
+    let opened =
+        tokio_tungstenite::connect_async_with_config(url, Some(limits.config()), true).await;
     let (stream, response) = opened.map_err(connect_error)?;
     let subprotocol = response
         .headers()
@@ -174,11 +185,15 @@ pub async fn connect(url: &str, limits: Limits) -> Result<Connection, ConnectErr
 
 fn connect_error(error: tungstenite::Error) -> ConnectError {
     match error {
-        tungstenite::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => ConnectError::Refused,
+        tungstenite::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            ConnectError::Refused
+        }
         tungstenite::Error::Io(error)
             if matches!(
                 error.kind(),
-                io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe
+                io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::BrokenPipe
             ) =>
         {
             ConnectError::Handshake(error.to_string())

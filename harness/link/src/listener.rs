@@ -28,7 +28,10 @@ impl Listener {
     /// # Errors
     /// When the address cannot be had.
     pub async fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
-        Ok(Self { inner: TcpListener::bind(address).await?, limits })
+        Ok(Self {
+            inner: TcpListener::bind(address).await?,
+            limits,
+        })
     }
 
     /// The address that peers dial.
@@ -46,7 +49,10 @@ impl Listener {
     pub async fn accept(&self) -> io::Result<Handshake> {
         let (stream, _) = self.inner.accept().await?;
         stream.set_nodelay(true)?;
-        Ok(Handshake { stream, limits: self.limits })
+        Ok(Handshake {
+            stream,
+            limits: self.limits,
+        })
     }
 }
 

@@ -119,14 +119,25 @@ impl Transcript {
     /// Adds a link and returns its number.
     pub fn open(&mut self, kind: LinkKind, name: impl Into<String>, run: Option<RunRef>) -> LinkId {
         let id = LinkId(u32::try_from(self.links.len()).unwrap_or(u32::MAX));
-        self.links.push(Link { id, kind, name: name.into(), run });
+        self.links.push(Link {
+            id,
+            kind,
+            name: name.into(),
+            run,
+        });
         id
     }
 
     /// Records an event and returns its sequence number.
     pub fn record(&mut self, at: Duration, link: LinkId, sender: Role, what: What) -> u64 {
         let seq = self.events.len() as u64;
-        self.events.push(Event { seq, at, link, sender, what });
+        self.events.push(Event {
+            seq,
+            at,
+            link,
+            sender,
+            what,
+        });
         seq
     }
 

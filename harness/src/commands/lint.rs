@@ -17,17 +17,21 @@ pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
     }
     let mut exit = Exit::Conforms;
     let mut checked = 0;
-    let mut check = |scenarios: Result<Vec<std::sync::Arc<Scenario>>, suite::SelectError>| match scenarios {
-        Err(error) => exit = complain_of(&error),
-        Ok(scenarios) => {
-            checked += scenarios.len();
-            let unsound: Vec<Mistake> = scenarios.iter().flat_map(|scenario| probes::unsound_probes(scenario)).collect();
-            if !unsound.is_empty() {
-                show(&unsound);
-                exit = Exit::Usage;
+    let mut check =
+        |scenarios: Result<Vec<std::sync::Arc<Scenario>>, suite::SelectError>| match scenarios {
+            Err(error) => exit = complain_of(&error),
+            Ok(scenarios) => {
+                checked += scenarios.len();
+                let unsound: Vec<Mistake> = scenarios
+                    .iter()
+                    .flat_map(|scenario| probes::unsound_probes(scenario))
+                    .collect();
+                if !unsound.is_empty() {
+                    show(&unsound);
+                    exit = Exit::Usage;
+                }
             }
-        }
-    };
+        };
     if files.is_empty() {
         check(suite::built_in(Iut::Provider).map_err(suite::SelectError::Mistakes));
     }
@@ -42,19 +46,23 @@ pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
 
 /// Prints each mistake with the lines it stands in.
 pub(super) fn show(mistakes: &[Mistake]) {
-    let renderer = if anstream::AutoStream::choice(&std::io::stderr()) == anstream::ColorChoice::Never {
-        Renderer::plain()
-    } else {
-        Renderer::styled()
-    };
+    let renderer =
+        if anstream::AutoStream::choice(&std::io::stderr()) == anstream::ColorChoice::Never {
+            Renderer::plain()
+        } else {
+            Renderer::styled()
+        };
     let renderer = renderer.decor_style(DecorStyle::Unicode);
     for mistake in mistakes {
         let source = &mistake.at.source;
         let place = &mistake.at.place;
         // The excerpt points at the first line of what may be a long block.
-        let rest = &source.text[place.bytes.start.min(source.text.len())..place.bytes.end.min(source.text.len())];
+        let rest = &source.text
+            [place.bytes.start.min(source.text.len())..place.bytes.end.min(source.text.len())];
         let end = place.bytes.start + rest.lines().next().map_or(0, str::len).max(1);
-        let end = end.min(source.text.len()).max(place.bytes.start.min(source.text.len()));
+        let end = end
+            .min(source.text.len())
+            .max(place.bytes.start.min(source.text.len()));
         let kind = mistake.kind.to_string();
         let title = format!("{}: {kind}", mistake.at.display());
         let report = [Level::ERROR.primary_title(title).element(

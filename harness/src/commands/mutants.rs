@@ -24,8 +24,10 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let all: Vec<_> =
-        mutants::all().into_iter().filter(|mutant| only.as_ref().is_none_or(|glob| glob.is_match(mutant.name))).collect();
+    let all: Vec<_> = mutants::all()
+        .into_iter()
+        .filter(|mutant| only.as_ref().is_none_or(|glob| glob.is_match(mutant.name)))
+        .collect();
     if all.is_empty() {
         complain("no mutant fits; `diverge-conformance list mutants` names them");
         return Exit::Usage;
@@ -40,7 +42,11 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
                 return Exit::Harness;
             }
         };
-        if tried.met { met += 1 } else { missed += 1 }
+        if tried.met {
+            met += 1
+        } else {
+            missed += 1
+        }
         show(&tried);
         let mut families: Vec<String> = tried.caught_by.iter().map(|id| family(id)).collect();
         families.dedup();
@@ -56,13 +62,23 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
             .collect::<std::collections::BTreeSet<_>>()
             .into_iter()
             .collect();
-        anstream::println!("\nscenarios that no fault needs and that pin no freedom: {}", idle.len());
+        anstream::println!(
+            "\nscenarios that no fault needs and that pin no freedom: {}",
+            idle.len()
+        );
         for id in idle {
             anstream::println!("  {id}");
         }
     }
-    anstream::println!("\n{met} of {} mutants did as they must, {missed} did not", met + missed);
-    if missed == 0 { Exit::Conforms } else { Exit::Fails }
+    anstream::println!(
+        "\n{met} of {} mutants did as they must, {missed} did not",
+        met + missed
+    );
+    if missed == 0 {
+        Exit::Conforms
+    } else {
+        Exit::Fails
+    }
 }
 
 /// The scenario's id without its case.

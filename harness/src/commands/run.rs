@@ -10,10 +10,10 @@ use crate::cli::{Format, RunArgs};
 use crate::config::{Config, ProviderConfig};
 use crate::iut::Plug;
 use crate::play::Patience;
+use crate::reference;
 use crate::report::{Heading, Jsonl, Pretty, Reporter, Transcripts};
 use crate::runner::{self, Options, Progress};
 use crate::suite;
-use crate::reference;
 use crate::verdict::Exit;
 
 pub(crate) async fn run(args: &RunArgs) -> Exit {
@@ -29,7 +29,12 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let transcripts = match args.transcripts.as_deref().map(Transcripts::into_directory).transpose() {
+    let transcripts = match args
+        .transcripts
+        .as_deref()
+        .map(Transcripts::into_directory)
+        .transpose()
+    {
         Ok(transcripts) => transcripts,
         Err(error) => {
             complain(&format!("could not write transcripts: {error}"));
@@ -47,8 +52,13 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
         Format::Pretty => Box::new(Pretty::new(heading)),
         Format::Jsonl => Box::new(Jsonl::new(heading)),
     };
-    let options =
-        Options { plug, config, jobs: args.jobs.max(1), patience: args.patience(), strict: args.strict };
+    let options = Options {
+        plug,
+        config,
+        jobs: args.jobs.max(1),
+        patience: args.patience(),
+        strict: args.strict,
+    };
     let patience = Patience::new(options.patience);
     let mut progress = |progress: Progress| {
         if let (Progress::Done(outcome), Some(transcripts)) = (&progress, &transcripts) {
@@ -113,14 +123,17 @@ fn behaviour(name: &str) -> Result<Behaviour, String> {
 }
 
 fn read_config(path: &Path) -> Result<Config, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("could not read {}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("could not read {}: {error}", path.display()))?;
     toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn subject(plug: &Plug) -> String {
     match plug {
         Plug::Reference(Behaviour::Conforming) => "the in-tree reference".to_owned(),
-        Plug::Reference(behaviour) => format!("the in-tree reference, {}", reference::in_words(behaviour)),
+        Plug::Reference(behaviour) => {
+            format!("the in-tree reference, {}", reference::in_words(behaviour))
+        }
         Plug::Launch(command) => command.clone(),
         Plug::Url(url) => url.clone(),
     }
@@ -128,8 +141,14 @@ fn subject(plug: &Plug) -> String {
 
 /// The command line that runs this again, to which a failure adds its scenario.
 fn replay(args: &RunArgs) -> String {
-    let quote = |text: &str| shlex::try_quote(text).map_or_else(|_| text.to_owned(), |quoted| quoted.into_owned());
-    let mut words = vec!["diverge-conformance".to_owned(), "run".to_owned(), "provider".to_owned()];
+    let quote = |text: &str| {
+        shlex::try_quote(text).map_or_else(|_| text.to_owned(), |quoted| quoted.into_owned())
+    };
+    let mut words = vec![
+        "diverge-conformance".to_owned(),
+        "run".to_owned(),
+        "provider".to_owned(),
+    ];
     let mut flag = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.push(name.to_owned());
@@ -139,8 +158,15 @@ fn replay(args: &RunArgs) -> String {
     flag("--launch", args.launch.clone());
     flag("--url", args.url.clone());
     flag("--mutant", args.mutant.clone());
-    flag("--config", args.config.as_ref().map(|path| path.display().to_string()));
-    for pattern in args.scenario.iter().filter(|pattern| Path::new(pattern).exists()) {
+    flag(
+        "--config",
+        args.config.as_ref().map(|path| path.display().to_string()),
+    );
+    for pattern in args
+        .scenario
+        .iter()
+        .filter(|pattern| Path::new(pattern).exists())
+    {
         flag("--scenario", Some(pattern.clone()));
     }
     words.join(" ")

@@ -5,29 +5,63 @@ use diverge_protocol::wire::run::RunKind;
 
 /// A provider's frame in words.
 pub(crate) fn frame(frame: &Frame) -> String {
-    let Frame { kind, scope, channel, payload } = frame;
-    let bytes = |count: usize| if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") };
+    let Frame {
+        kind,
+        scope,
+        channel,
+        payload,
+    } = frame;
+    let bytes = |count: usize| {
+        if count == 1 {
+            "1 byte".to_owned()
+        } else {
+            format!("{count} bytes")
+        }
+    };
     match kind {
         FrameType::Response => match RunKind::of(payload) {
             Ok(RunKind::Id | RunKind::Error) => {
                 let body = String::from_utf8_lossy(&payload[1..]);
-                format!("{} on scope {scope}: {}", kind_name(payload), shorten(&body, 160))
+                format!(
+                    "{} on scope {scope}: {}",
+                    kind_name(payload),
+                    shorten(&body, 160)
+                )
             }
             Ok(kind) if kind.refusal().is_some() => {
                 let body = String::from_utf8_lossy(&payload[1..]);
-                format!("{} on scope {scope}: {}", kind_name(payload), shorten(&body, 160))
+                format!(
+                    "{} on scope {scope}: {}",
+                    kind_name(payload),
+                    shorten(&body, 160)
+                )
             }
-            Ok(_) => format!("{} on scope {scope} ({})", kind_name(payload), bytes(payload.len() - 1)),
-            Err(_) => format!("a response on scope {scope} that has no known kind ({})", bytes(payload.len())),
+            Ok(_) => format!(
+                "{} on scope {scope} ({})",
+                kind_name(payload),
+                bytes(payload.len() - 1)
+            ),
+            Err(_) => format!(
+                "a response on scope {scope} that has no known kind ({})",
+                bytes(payload.len())
+            ),
         },
         FrameType::ResponseFinish => format!("the finish of scope {scope}"),
         FrameType::ChannelRequest => {
-            format!("a request for channel {channel} of scope {scope} ({})", bytes(payload.len()))
+            format!(
+                "a request for channel {channel} of scope {scope} ({})",
+                bytes(payload.len())
+            )
         }
         FrameType::ChannelResponse => {
-            format!("an answer on channel {channel} of scope {scope} ({})", bytes(payload.len()))
+            format!(
+                "an answer on channel {channel} of scope {scope} ({})",
+                bytes(payload.len())
+            )
         }
-        FrameType::ChannelResponseFinish => format!("the finish of channel {channel} of scope {scope}"),
+        FrameType::ChannelResponseFinish => {
+            format!("the finish of channel {channel} of scope {scope}")
+        }
         FrameType::Authorization => "a credential frame".to_owned(),
         FrameType::Request => format!("a request on scope {scope} ({})", bytes(payload.len())),
     }

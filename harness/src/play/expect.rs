@@ -23,7 +23,12 @@ pub(super) enum Peek {
 }
 
 impl Peek {
-    pub(super) fn other(allowed: &str, received: &str, seq: Option<u64>, checks: Option<RequirementId>) -> Self {
+    pub(super) fn other(
+        allowed: &str,
+        received: &str,
+        seq: Option<u64>,
+        checks: Option<RequirementId>,
+    ) -> Self {
         Self::Diverged(diverged(allowed, received, seq, checks))
     }
 }
@@ -78,8 +83,12 @@ impl Player<'_> {
             E::Closed => self.peek_closed(args, checks),
             E::Nothing => self.peek_nothing(args, checks),
             E::Relayed => self.peek_relayed(args, checks),
-            E::Finish | E::BareFinish => self.peek_finish(expectation == E::BareFinish, args, checks),
-            E::Answer | E::ChannelFinish | E::BareChannelFinish => self.peek_channel(expectation, args, checks),
+            E::Finish | E::BareFinish => {
+                self.peek_finish(expectation == E::BareFinish, args, checks)
+            }
+            E::Answer | E::ChannelFinish | E::BareChannelFinish => {
+                self.peek_channel(expectation, args, checks)
+            }
             E::ChannelRequest => self.peek_provider_request(args, checks),
             _ => match kind_of(expectation) {
                 Some(kind) => self.peek_response(kind, args, checks),
@@ -92,12 +101,22 @@ impl Player<'_> {
     fn gone(&self, run: usize, allowed: &str, checks: Option<RequirementId>) -> Peek {
         let client = self.stage.runs[run].client;
         match self.stage.clients[client].wire.closed {
-            Some(seq) => Peek::other(allowed, "the provider ended the connection", Some(seq), checks),
+            Some(seq) => Peek::other(
+                allowed,
+                "the provider ended the connection",
+                Some(seq),
+                checks,
+            ),
             None => Peek::Pending,
         }
     }
 
-    fn peek_response(&mut self, kind: RunKind, args: &Args, checks: Option<RequirementId>) -> Result<Peek, Halt> {
+    fn peek_response(
+        &mut self,
+        kind: RunKind,
+        args: &Args,
+        checks: Option<RequirementId>,
+    ) -> Result<Peek, Halt> {
         let at = self.run(args)?;
         let allowed = describe::allowed(kind);
         let Some(incoming) = self.stage.runs[at].main.front().cloned() else {
@@ -105,7 +124,12 @@ impl Player<'_> {
         };
         let payload = &incoming.frame.payload;
         if incoming.frame.kind != FrameType::Response || RunKind::of(payload).ok() != Some(kind) {
-            return Ok(Peek::other(&allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks));
+            return Ok(Peek::other(
+                &allowed,
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            ));
         }
         let body = payload.slice(1..);
         if let Some(other) = self.compare_parts(&body, args, incoming.seq, checks) {
@@ -115,12 +139,21 @@ impl Player<'_> {
             let wanted = self.fill(json, self.stage.runs[at].token.as_deref());
             if body != wanted.as_bytes() {
                 let allowed = format!("{allowed} of exactly {} given bytes", wanted.len());
-                return Ok(Peek::other(&allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks));
+                return Ok(Peek::other(
+                    &allowed,
+                    &describe::frame(&incoming.frame),
+                    Some(incoming.seq),
+                    checks,
+                ));
             }
         }
         if let Some(name) = &args.capture {
             let id = serde_json::from_slice::<serde_json::Value>(&body).ok();
-            let id = id.as_ref().and_then(|id| id.get("id")).and_then(|id| id.as_str()).unwrap_or_default();
+            let id = id
+                .as_ref()
+                .and_then(|id| id.get("id"))
+                .and_then(|id| id.as_str())
+                .unwrap_or_default();
             self.captures.insert(name.clone(), id.to_owned());
         }
         let run = &mut self.stage.runs[at];
@@ -129,10 +162,17 @@ impl Player<'_> {
         Ok(Peek::Met)
     }
 
-    fn compare_parts(&self, body: &Bytes, args: &Args, seq: u64, checks: Option<RequirementId>) -> Option<Peek> {
+    fn compare_parts(
+        &self,
+        body: &Bytes,
+        args: &Args,
+        seq: u64,
+        checks: Option<RequirementId>,
+    ) -> Option<Peek> {
         let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
         for (pointer, json) in &args.parts {
-            let wanted: serde_json::Value = serde_json::from_str(&self.fill(json, None)).unwrap_or_default();
+            let wanted: serde_json::Value =
+                serde_json::from_str(&self.fill(json, None)).unwrap_or_default();
             let found = value.pointer(pointer);
             if found != Some(&wanted) {
                 let mut halt = diverged(
@@ -164,25 +204,50 @@ impl Player<'_> {
             self.stage.runs[at].responses_read += 1;
         }
         let due = self.stage.outstanding(at);
-        let Some(first) = due.first() else { return Ok(Peek::Met) };
-        let allowed = format!("what the proxy sent, passed on: {} still due, first {}", due.len(), due_kind(first.kind));
+        let Some(first) = due.first() else {
+            return Ok(Peek::Met);
+        };
+        let allowed = format!(
+            "what the proxy sent, passed on: {} still due, first {}",
+            due.len(),
+            due_kind(first.kind)
+        );
         let checks = checks.or_else(|| due_requirement(first.kind));
         match self.stage.runs[at].main.front() {
-            Some(incoming) => {
-                Ok(Peek::other(&allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks))
-            }
+            Some(incoming) => Ok(Peek::other(
+                &allowed,
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            )),
             None => Ok(self.gone(at, &allowed, checks)),
         }
     }
 
-    fn peek_finish(&mut self, bare: bool, args: &Args, checks: Option<RequirementId>) -> Result<Peek, Halt> {
+    fn peek_finish(
+        &mut self,
+        bare: bool,
+        args: &Args,
+        checks: Option<RequirementId>,
+    ) -> Result<Peek, Halt> {
         let at = self.run(args)?;
-        let allowed = if bare { "the finish, with nothing before it" } else { "the finish of the run scope" };
+        let allowed = if bare {
+            "the finish, with nothing before it"
+        } else {
+            "the finish of the run scope"
+        };
         let Some(incoming) = self.stage.runs[at].main.front().cloned() else {
             return Ok(self.gone(at, allowed, checks));
         };
-        if incoming.frame.kind != FrameType::ResponseFinish || (bare && self.stage.runs[at].responses_read > 0) {
-            return Ok(Peek::other(allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks));
+        if incoming.frame.kind != FrameType::ResponseFinish
+            || (bare && self.stage.runs[at].responses_read > 0)
+        {
+            return Ok(Peek::other(
+                allowed,
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            ));
         }
         self.stage.runs[at].main.pop_front();
         Ok(Peek::Met)
@@ -199,11 +264,18 @@ impl Player<'_> {
         let due = channel.answers_due.front().cloned();
         let allowed = match (expectation, &due) {
             (ClientExpectation::Answer, Some(due)) => {
-                format!("on channel {}, the proxy's answer unchanged ({} bytes)", channel.number, due.len())
+                format!(
+                    "on channel {}, the proxy's answer unchanged ({} bytes)",
+                    channel.number,
+                    due.len()
+                )
             }
             (ClientExpectation::Answer, None) => format!("an answer on channel {}", channel.number),
             (ClientExpectation::BareChannelFinish, _) => {
-                format!("the finish of channel {}, with no response before it", channel.number)
+                format!(
+                    "the finish of channel {}, with no response before it",
+                    channel.number
+                )
             }
             _ => format!("the finish of channel {}", channel.number),
         };
@@ -211,14 +283,20 @@ impl Player<'_> {
         let queue = run.answers.entry(channel.number).or_default();
         let Some(incoming) = queue.front().cloned() else {
             if let Some(seq) = run.finished {
-                return Ok(Peek::other(&allowed, "the run scope finished", Some(seq), checks));
+                return Ok(Peek::other(
+                    &allowed,
+                    "the run scope finished",
+                    Some(seq),
+                    checks,
+                ));
             }
             return Ok(self.gone(at, &allowed, checks));
         };
         let frame = &incoming.frame;
         let met = match expectation {
             ClientExpectation::Answer => {
-                frame.kind == FrameType::ChannelResponse && due.as_ref().is_none_or(|due| *due == frame.payload)
+                frame.kind == FrameType::ChannelResponse
+                    && due.as_ref().is_none_or(|due| *due == frame.payload)
             }
             ClientExpectation::BareChannelFinish => {
                 frame.kind == FrameType::ChannelResponseFinish && channel.responses_read == 0
@@ -226,29 +304,52 @@ impl Player<'_> {
             _ => frame.kind == FrameType::ChannelResponseFinish,
         };
         if !met {
-            return Ok(Peek::other(&allowed, &describe::frame(frame), Some(incoming.seq), checks));
+            return Ok(Peek::other(
+                &allowed,
+                &describe::frame(frame),
+                Some(incoming.seq),
+                checks,
+            ));
         }
         queue.pop_front();
-        if let (ClientExpectation::Answer, Some(channel)) = (expectation, run.channels.get_mut(&name)) {
+        if let (ClientExpectation::Answer, Some(channel)) =
+            (expectation, run.channels.get_mut(&name))
+        {
             channel.answers_due.pop_front();
             channel.responses_read += 1;
         }
         Ok(Peek::Met)
     }
 
-    fn peek_provider_request(&mut self, args: &Args, checks: Option<RequirementId>) -> Result<Peek, Halt> {
+    fn peek_provider_request(
+        &mut self,
+        args: &Args,
+        checks: Option<RequirementId>,
+    ) -> Result<Peek, Halt> {
         let at = self.run(args)?;
         let allowed = "a channel that the provider opens";
         let run = &mut self.stage.runs[at];
         let Some(incoming) = run.requests.pop_front() else {
             if let Some(seq) = run.finished {
-                return Ok(Peek::other(allowed, "the run scope finished", Some(seq), checks));
+                return Ok(Peek::other(
+                    allowed,
+                    "the run scope finished",
+                    Some(seq),
+                    checks,
+                ));
             }
             return Ok(self.gone(at, allowed, checks));
         };
-        let name = args.channel.as_deref().unwrap_or("channel request").to_owned();
-        let channel =
-            super::state::Channel::new(Opener::Provider, incoming.frame.channel, incoming.frame.payload.clone());
+        let name = args
+            .channel
+            .as_deref()
+            .unwrap_or("channel request")
+            .to_owned();
+        let channel = super::state::Channel::new(
+            Opener::Provider,
+            incoming.frame.channel,
+            incoming.frame.payload.clone(),
+        );
         run.channels.insert(name, channel);
         Ok(Peek::Met)
     }
@@ -257,25 +358,47 @@ impl Player<'_> {
         let client = self.client(args)?;
         let allowed = "the provider to end the connection, without another frame";
         let unread = self.stage.clients[client].stray.front().or_else(|| {
-            self.stage.runs.iter().filter(|run| run.client == client).find_map(|run| run.main.front())
+            self.stage
+                .runs
+                .iter()
+                .filter(|run| run.client == client)
+                .find_map(|run| run.main.front())
         });
         if let Some(incoming) = unread {
-            return Ok(Peek::other(allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks));
+            return Ok(Peek::other(
+                allowed,
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            ));
         }
-        Ok(if self.stage.clients[client].wire.closed.is_some() { Peek::Met } else { Peek::Pending })
+        Ok(if self.stage.clients[client].wire.closed.is_some() {
+            Peek::Met
+        } else {
+            Peek::Pending
+        })
     }
 
     fn peek_nothing(&mut self, args: &Args, checks: Option<RequirementId>) -> Result<Peek, Halt> {
         let client = self.client(args)?;
         let unread = self.stage.clients[client].stray.front().or_else(|| {
-            self.stage.runs.iter().filter(|run| run.client == client).find_map(|run| {
-                run.main.front().or_else(|| run.answers.values().find_map(|queue| queue.front()))
-            })
+            self.stage
+                .runs
+                .iter()
+                .filter(|run| run.client == client)
+                .find_map(|run| {
+                    run.main
+                        .front()
+                        .or_else(|| run.answers.values().find_map(|queue| queue.front()))
+                })
         });
         Ok(match unread {
-            Some(incoming) => {
-                Peek::other("nothing here yet", &describe::frame(&incoming.frame), Some(incoming.seq), checks)
-            }
+            Some(incoming) => Peek::other(
+                "nothing here yet",
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            ),
             None => Peek::Met,
         })
     }
@@ -297,7 +420,9 @@ impl Player<'_> {
             }
             E::Begin => {
                 let at = self.run(args)?;
-                let begun = self.stage.runs[at].proxy.map(|proxy| &self.stage.proxies[proxy]);
+                let begun = self.stage.runs[at]
+                    .proxy
+                    .map(|proxy| &self.stage.proxies[proxy]);
                 match begun {
                     Some(proxy) if proxy.begin_scope.is_some() => Ok(Peek::Met),
                     Some(proxy) if proxy.wire.closed.is_some() => Ok(Peek::other(
@@ -306,18 +431,26 @@ impl Player<'_> {
                         proxy.wire.closed,
                         checks,
                     )),
-                    _ => self.ended_instead("a connection to the proxy, and its begin request", args, checks),
+                    _ => self.ended_instead(
+                        "a connection to the proxy, and its begin request",
+                        args,
+                        checks,
+                    ),
                 }
             }
             E::Closed => {
                 let at = self.run(args)?;
-                let Some(proxy) = self.stage.runs[at].proxy else { return Ok(Peek::Met) };
+                let Some(proxy) = self.stage.runs[at].proxy else {
+                    return Ok(Peek::Met);
+                };
                 let closed = self.stage.proxies[proxy].wire.closed.is_some();
                 Ok(if closed { Peek::Met } else { Peek::Pending })
             }
             E::Nothing => {
                 let at = self.run(args)?;
-                let proxy = self.stage.runs[at].proxy.map(|proxy| &self.stage.proxies[proxy]);
+                let proxy = self.stage.runs[at]
+                    .proxy
+                    .map(|proxy| &self.stage.proxies[proxy]);
                 let unread = proxy.and_then(|proxy| proxy.requests.front());
                 Ok(match unread {
                     Some(incoming) => Peek::other(
@@ -332,17 +465,27 @@ impl Player<'_> {
             E::Enqueue => self.peek_relayed_ask(BeginChannel::Enqueue, "enqueue", args, checks),
             E::Dequeue => self.peek_relayed_ask(BeginChannel::Dequeue, "dequeue", args, checks),
             E::Schema => self.peek_relayed_ask(BeginChannel::Schema, "schema", args, checks),
-            E::ChannelResponse | E::ChannelFinish => self.peek_proxy_channel(expectation, args, checks),
+            E::ChannelResponse | E::ChannelFinish => {
+                self.peek_proxy_channel(expectation, args, checks)
+            }
         }
     }
 
     /// Where the run ended instead, what was to happen at the proxy will not.
-    fn ended_instead(&self, allowed: &str, args: &Args, checks: Option<RequirementId>) -> Result<Peek, Halt> {
+    fn ended_instead(
+        &self,
+        allowed: &str,
+        args: &Args,
+        checks: Option<RequirementId>,
+    ) -> Result<Peek, Halt> {
         let at = self.run(args)?;
         Ok(match self.stage.runs[at].main.front() {
-            Some(incoming) => {
-                Peek::other(allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks)
-            }
+            Some(incoming) => Peek::other(
+                allowed,
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            ),
             None => self.gone(at, allowed, checks),
         })
     }
@@ -357,7 +500,9 @@ impl Player<'_> {
         let (at, channel) = self.channel(args, name, Opener::Client)?;
         let name = self.channel_name(args, name);
         let allowed = format!("the client's {} passed on to the proxy", name);
-        let Some(proxy) = self.stage.runs[at].proxy else { return Ok(Peek::Pending) };
+        let Some(proxy) = self.stage.runs[at].proxy else {
+            return Ok(Peek::Pending);
+        };
         let tag = self.stage.profile().begin_channels.byte(kind);
         let wanted = channel.payload.get(1..).unwrap_or_default();
         let requests = &mut self.stage.proxies[proxy].requests;
@@ -375,17 +520,33 @@ impl Player<'_> {
         if let Some(incoming) = requests.front() {
             let only = requests.len() == 1 && self.stage.runs[at].channels.len() == 1;
             if only {
-                return Ok(Peek::other(&allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks));
+                return Ok(Peek::other(
+                    &allowed,
+                    &describe::frame(&incoming.frame),
+                    Some(incoming.seq),
+                    checks,
+                ));
             }
         }
         if let Some(seq) = self.stage.proxies[proxy].wire.closed {
-            return Ok(Peek::other(&allowed, "the provider ended the proxy's connection", Some(seq), checks));
+            return Ok(Peek::other(
+                &allowed,
+                "the provider ended the proxy's connection",
+                Some(seq),
+                checks,
+            ));
         }
-        let answered = self.stage.runs[at].answers.get(&channel.number).and_then(|queue| queue.front());
+        let answered = self.stage.runs[at]
+            .answers
+            .get(&channel.number)
+            .and_then(|queue| queue.front());
         Ok(match answered {
-            Some(incoming) => {
-                Peek::other(&allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks)
-            }
+            Some(incoming) => Peek::other(
+                &allowed,
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            ),
             None => self.gone(at, &allowed, checks),
         })
     }
@@ -397,25 +558,59 @@ impl Player<'_> {
         checks: Option<RequirementId>,
     ) -> Result<Peek, Halt> {
         let (at, channel) = self.channel(args, "ask", Opener::Proxy)?;
-        let Some(proxy) = self.stage.runs[at].proxy else { return Ok(Peek::Pending) };
+        let Some(proxy) = self.stage.runs[at].proxy else {
+            return Ok(Peek::Pending);
+        };
         let wants_finish = expectation == ProxyExpectation::ChannelFinish;
-        let allowed = if wants_finish { "the finish of the proxy's ask" } else { "an answer to the proxy's ask" };
-        let wanted = args.hex.as_ref().map(|hex| self.fill(hex, None)).or_else(|| {
-            args.json.as_ref().map(|json| self.fill(json, None).bytes().map(|b| format!("{b:02x}")).collect())
-        });
-        let queue = self.stage.proxies[proxy].answers.entry(channel.number).or_default();
+        let allowed = if wants_finish {
+            "the finish of the proxy's ask"
+        } else {
+            "an answer to the proxy's ask"
+        };
+        let wanted = args
+            .hex
+            .as_ref()
+            .map(|hex| self.fill(hex, None))
+            .or_else(|| {
+                args.json.as_ref().map(|json| {
+                    self.fill(json, None)
+                        .bytes()
+                        .map(|b| format!("{b:02x}"))
+                        .collect()
+                })
+            });
+        let queue = self.stage.proxies[proxy]
+            .answers
+            .entry(channel.number)
+            .or_default();
         let Some(incoming) = queue.front().cloned() else {
             let closed = self.stage.proxies[proxy].wire.closed;
             return Ok(match closed {
-                Some(seq) => Peek::other(allowed, "the provider ended the proxy's connection", Some(seq), checks),
+                Some(seq) => Peek::other(
+                    allowed,
+                    "the provider ended the proxy's connection",
+                    Some(seq),
+                    checks,
+                ),
                 None => Peek::Pending,
             });
         };
         let is_finish = incoming.frame.kind == FrameType::ChannelResponseFinish;
-        let hex: String = incoming.frame.payload.iter().map(|b| format!("{b:02x}")).collect();
-        let same = wanted.is_none_or(|wanted| wanted.replace([' ', '\n'], "").eq_ignore_ascii_case(&hex));
+        let hex: String = incoming
+            .frame
+            .payload
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
+        let same =
+            wanted.is_none_or(|wanted| wanted.replace([' ', '\n'], "").eq_ignore_ascii_case(&hex));
         if is_finish != wants_finish || !same {
-            return Ok(Peek::other(allowed, &describe::frame(&incoming.frame), Some(incoming.seq), checks));
+            return Ok(Peek::other(
+                allowed,
+                &describe::frame(&incoming.frame),
+                Some(incoming.seq),
+                checks,
+            ));
         }
         queue.pop_front();
         Ok(Peek::Met)

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 
 use diverge_link::Limits;
 use diverge_protocol::rules::{RequirementId, Strength};
-use diverge_protocol::scenario::{Action, Args, ClientExpectation, ClientMessage, Part, Scenario, Step};
+use diverge_protocol::scenario::{
+    Action, Args, ClientExpectation, ClientMessage, Part, Scenario, Step,
+};
 use diverge_protocol::transcript::{Role, What};
 use diverge_protocol::wire::frame::FrameType;
 use mock_proxy::Late;
@@ -68,9 +70,20 @@ pub async fn play(
     patience: &Patience,
 ) -> Played {
     let started = Instant::now();
-    if let Some(missing) = scenario.needs.iter().find(|fixture| config.volumes.get(**fixture).is_none()) {
-        let why = format!("needs [provider.volumes] {} in the configuration", missing.key());
-        return Played::Judged(Box::new(Outcome::unplayed(scenario, Verdict::NotApplicable, why)));
+    if let Some(missing) = scenario
+        .needs
+        .iter()
+        .find(|fixture| config.volumes.get(**fixture).is_none())
+    {
+        let why = format!(
+            "needs [provider.volumes] {} in the configuration",
+            missing.key()
+        );
+        return Played::Judged(Box::new(Outcome::unplayed(
+            scenario,
+            Verdict::NotApplicable,
+            why,
+        )));
     }
     let mut player = Player {
         scenario,
@@ -97,7 +110,10 @@ pub async fn play(
 fn reads_requests(scenario: &Scenario) -> bool {
     let mut reads = false;
     scenario.each_step(&mut |step| {
-        reads |= matches!(step.action, Action::ClientExpects(ClientExpectation::ChannelRequest));
+        reads |= matches!(
+            step.action,
+            Action::ClientExpects(ClientExpectation::ChannelRequest)
+        );
     });
     reads
 }
@@ -111,7 +127,11 @@ impl<'a> Player<'a> {
             .clients
             .iter()
             .rposition(|client| client.name == name)
-            .ok_or_else(|| Halt::Script(format!("the client has no connection called `{name}`; connect it first")))
+            .ok_or_else(|| {
+                Halt::Script(format!(
+                    "the client has no connection called `{name}`; connect it first"
+                ))
+            })
     }
 
     fn run(&self, args: &Args) -> Result<usize, Halt> {
@@ -120,7 +140,11 @@ impl<'a> Player<'a> {
             .runs
             .iter()
             .rposition(|run| run.name == name)
-            .ok_or_else(|| Halt::Script(format!("there is no run called `{name}`; the client sends it first")))
+            .ok_or_else(|| {
+                Halt::Script(format!(
+                    "there is no run called `{name}`; the client sends it first"
+                ))
+            })
     }
 
     fn channel_name(&self, args: &Args, default: &str) -> String {
@@ -135,12 +159,19 @@ impl<'a> Player<'a> {
         only.cloned().unwrap_or_else(|| default.to_owned())
     }
 
-    fn channel(&self, args: &Args, default: &str, opener: Opener) -> Result<(usize, Channel), Halt> {
+    fn channel(
+        &self,
+        args: &Args,
+        default: &str,
+        opener: Opener,
+    ) -> Result<(usize, Channel), Halt> {
         let run = self.run(args)?;
         let name = self.channel_name(args, default);
         match self.stage.runs[run].channels.get(&name) {
             Some(channel) if channel.opener == opener => Ok((run, channel.clone())),
-            _ => Err(Halt::Script(format!("the run has no such channel called `{name}` at this point"))),
+            _ => Err(Halt::Script(format!(
+                "the run has no such channel called `{name}` at this point"
+            ))),
         }
     }
 
@@ -188,7 +219,9 @@ impl<'a> Player<'a> {
                 self.stage.claim.turn_away();
                 Ok(())
             }
-            Action::ClientExpects(_) | Action::ProxyExpects(_) => self.wait_for(std::slice::from_ref(step)).await.map(drop),
+            Action::ClientExpects(_) | Action::ProxyExpects(_) => {
+                self.wait_for(std::slice::from_ref(step)).await.map(drop)
+            }
             Action::OneOf(branches) => {
                 let taken = self.choose(branches).await?;
                 self.steps(&branches[taken][1..]).await
@@ -196,7 +229,8 @@ impl<'a> Player<'a> {
             Action::EitherOrder(branches) => {
                 let mut left: Vec<&'a [Step]> = branches.iter().map(Vec::as_slice).collect();
                 while !left.is_empty() {
-                    let firsts: Vec<&Step> = left.iter().filter_map(|branch| branch.first()).collect();
+                    let firsts: Vec<&Step> =
+                        left.iter().filter_map(|branch| branch.first()).collect();
                     let taken = self.wait_among(&firsts).await?;
                     let branch = left.remove(taken);
                     self.steps(&branch[1..]).await?;
@@ -214,9 +248,14 @@ impl<'a> Player<'a> {
     }
 
     async fn choose(&mut self, branches: &'a [Vec<Step>]) -> Result<usize, Halt> {
-        let firsts: Vec<&Step> = branches.iter().filter_map(|branch| branch.first()).collect();
+        let firsts: Vec<&Step> = branches
+            .iter()
+            .filter_map(|branch| branch.first())
+            .collect();
         if firsts.len() != branches.len() {
-            return Err(Halt::Script("every branch needs a first step that expects something".into()));
+            return Err(Halt::Script(
+                "every branch needs a first step that expects something".into(),
+            ));
         }
         let taken = self.wait_among(&firsts).await?;
         if let Some(step) = branches[taken].first() {
@@ -231,15 +270,21 @@ impl<'a> Player<'a> {
     }
 
     fn peek(&mut self, step: &Step) -> Result<Peek, Halt> {
-        let blamed = step.checks.or_else(|| self.scenario.requirements.first().copied());
+        let blamed = step
+            .checks
+            .or_else(|| self.scenario.requirements.first().copied());
         match &step.action {
             // What must have been passed on tells best itself what its absence breaks.
             Action::ClientExpects(ClientExpectation::Relayed) => {
                 self.peek_client(ClientExpectation::Relayed, &step.args, step.checks)
             }
-            Action::ClientExpects(expectation) => self.peek_client(*expectation, &step.args, blamed),
+            Action::ClientExpects(expectation) => {
+                self.peek_client(*expectation, &step.args, blamed)
+            }
             Action::ProxyExpects(expectation) => self.peek_proxy(*expectation, &step.args, blamed),
-            _ => Err(Halt::Script("a branch starts with something that is expected".into())),
+            _ => Err(Halt::Script(
+                "a branch starts with something that is expected".into(),
+            )),
         }
     }
 
@@ -297,15 +342,28 @@ impl<'a> Player<'a> {
         let limit = self.stage.patience.limit();
         let mut blamed = steps.iter().find_map(|step| step.checks);
         if blamed.is_none()
-            && let [Step { action: Action::ClientExpects(ClientExpectation::Relayed), args, .. }] = steps
+            && let [
+                Step {
+                    action: Action::ClientExpects(ClientExpectation::Relayed),
+                    args,
+                    ..
+                },
+            ] = steps
             && let Ok(run) = self.run(args)
         {
-            blamed = self.stage.outstanding(run).first().and_then(|due| due_requirement(due.kind));
+            blamed = self
+                .stage
+                .outstanding(run)
+                .first()
+                .and_then(|due| due_requirement(due.kind));
         }
         let blamed = blamed.or_else(|| self.scenario.requirements.first().copied());
         diverged(
             &wanted.join(", or "),
-            &format!("nothing that decides it within {} ms without progress", limit.as_millis()),
+            &format!(
+                "nothing that decides it within {} ms without progress",
+                limit.as_millis()
+            ),
             None,
             blamed,
         )
@@ -316,15 +374,29 @@ impl<'a> Player<'a> {
     /// A channel's finish may be left: where it may come at all, the checkers know, and a stop's may come or not.
     fn nothing_left(&mut self) -> Result<(), Halt> {
         let blamed = self.scenario.requirements.first().copied();
-        let on_runs = self.stage.runs.iter().flat_map(|run| run.main.iter().chain(run.answers.values().flatten()));
+        let on_runs = self
+            .stage
+            .runs
+            .iter()
+            .flat_map(|run| run.main.iter().chain(run.answers.values().flatten()));
         let on_proxies = self.stage.proxies.iter().flat_map(|proxy| &proxy.requests);
         let on_links = self.stage.clients.iter().flat_map(|client| &client.stray);
-        let finishes = |incoming: &&Incoming| incoming.frame.kind != FrameType::ChannelResponseFinish;
-        let left = on_runs.chain(on_proxies).chain(on_links).filter(finishes).min_by_key(|incoming| incoming.seq);
+        let finishes =
+            |incoming: &&Incoming| incoming.frame.kind != FrameType::ChannelResponseFinish;
+        let left = on_runs
+            .chain(on_proxies)
+            .chain(on_links)
+            .filter(finishes)
+            .min_by_key(|incoming| incoming.seq);
         match left {
             Some(incoming) => {
                 let received = describe::frame(&incoming.frame);
-                Err(diverged("nothing more: the script is over", &received, Some(incoming.seq), blamed))
+                Err(diverged(
+                    "nothing more: the script is over",
+                    &received,
+                    Some(incoming.seq),
+                    blamed,
+                ))
             }
             None => Ok(()),
         }
@@ -355,15 +427,27 @@ impl<'a> Player<'a> {
         for run in &self.stage.runs {
             if let Some(token) = &run.token {
                 let over = run.finished.is_some() && run.proxy.is_none();
-                self.stage.claim.when_late(token, if over { Late::Unclaimed } else { Late::Allowed });
+                self.stage
+                    .claim
+                    .when_late(token, if over { Late::Unclaimed } else { Late::Allowed });
             }
         }
         for client in 0..self.stage.clients.len() {
             self.close_client(client).await;
         }
         let mut wait = self.stage.patience.start();
-        while self.stage.clients.iter().map(|client| &client.wire).any(|wire| wire.closed.is_none())
-            || self.stage.proxies.iter().map(|proxy| &proxy.wire).any(|wire| wire.closed.is_none())
+        while self
+            .stage
+            .clients
+            .iter()
+            .map(|client| &client.wire)
+            .any(|wire| wire.closed.is_none())
+            || self
+                .stage
+                .proxies
+                .iter()
+                .map(|proxy| &proxy.wire)
+                .any(|wire| wire.closed.is_none())
         {
             if !self.stage.pump(&mut wait, Some(CLOSING)).await? {
                 break;
@@ -387,7 +471,9 @@ impl<'a> Player<'a> {
             }
             None => {}
             Some(Halt::Script(why)) => {
-                let place = self.current.map_or_else(|| scenario.at.display(), |step| step.at.display());
+                let place = self
+                    .current
+                    .map_or_else(|| scenario.at.display(), |step| step.at.display());
                 return Played::Fault(format!("{place}: scenario {}: {why}", scenario.id));
             }
             Some(Halt::Unreachable(why)) => return Played::Unreachable(why),
@@ -397,11 +483,16 @@ impl<'a> Player<'a> {
             }
             Some(Halt::Diverged(mut divergence)) => {
                 if divergence.requirements.is_empty() {
-                    divergence.requirements.extend(scenario.requirements.first());
+                    divergence
+                        .requirements
+                        .extend(scenario.requirements.first());
                 }
                 divergence.step = self.current.map(|step| (step.at.clone(), step_text(step)));
                 outcome.verdict = verdict(self.part, divergence.by_rule, &divergence.requirements);
-                outcome.message = Some(format!("expected {}; got {}", divergence.allowed, divergence.received));
+                outcome.message = Some(format!(
+                    "expected {}; got {}",
+                    divergence.allowed, divergence.received
+                ));
                 outcome.divergence = Some(*divergence);
             }
         }
@@ -415,8 +506,16 @@ fn verdict(part: Part, by_rule: bool, requirements: &[RequirementId]) -> Verdict
     if part == Part::Control && !by_rule {
         return Verdict::Inconclusive;
     }
-    let strength = requirements.iter().filter_map(|id| id.requirement()).map(|requirement| requirement.strength).max();
-    if strength == Some(Strength::Stated) { Verdict::Fail } else { Verdict::Warn }
+    let strength = requirements
+        .iter()
+        .filter_map(|id| id.requirement())
+        .map(|requirement| requirement.strength)
+        .max();
+    if strength == Some(Strength::Stated) {
+        Verdict::Fail
+    } else {
+        Verdict::Warn
+    }
 }
 
 /// Where several branches were possible, the divergence allows all of them.
@@ -433,16 +532,37 @@ fn among(halt: Halt, steps: &[&Step]) -> Halt {
 
 /// A step in a few words, as the scenario file has it.
 pub(crate) fn step_text(step: &Step) -> String {
-    let on = step.args.on.as_deref().map(|on| format!(" on {on}")).unwrap_or_default();
-    let of = step.args.run.as_deref().map(|run| format!(" of {run}")).unwrap_or_default();
-    let channel = step.args.channel.as_deref().map(|name| format!(" [{name}]")).unwrap_or_default();
+    let on = step
+        .args
+        .on
+        .as_deref()
+        .map(|on| format!(" on {on}"))
+        .unwrap_or_default();
+    let of = step
+        .args
+        .run
+        .as_deref()
+        .map(|run| format!(" of {run}"))
+        .unwrap_or_default();
+    let channel = step
+        .args
+        .channel
+        .as_deref()
+        .map(|name| format!(" [{name}]"))
+        .unwrap_or_default();
     match &step.action {
         Action::ClientConnects { bare: false } => format!("client connects{on}"),
-        Action::ClientConnects { bare: true } => format!("client connects{on} without its credential"),
+        Action::ClientConnects { bare: true } => {
+            format!("client connects{on} without its credential")
+        }
         Action::ClientSends(message) => format!("client sends {}{channel}{of}{on}", message.name()),
-        Action::ClientExpects(expectation) => format!("client expects {}{channel}{of}{on}", expectation.name()),
+        Action::ClientExpects(expectation) => {
+            format!("client expects {}{channel}{of}{on}", expectation.name())
+        }
         Action::ClientCloses => format!("client closes{on}"),
-        Action::ProxyExpects(expectation) => format!("proxy expects {}{channel}{of}", expectation.name()),
+        Action::ProxyExpects(expectation) => {
+            format!("proxy expects {}{channel}{of}", expectation.name())
+        }
         Action::ProxySends(message) => format!("proxy sends {}{channel}{of}", message.name()),
         Action::ProxyCloses => format!("proxy closes{of}"),
         Action::ProxyRefuses => "proxy refuses connections".to_owned(),

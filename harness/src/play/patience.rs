@@ -54,29 +54,50 @@ impl Patience {
                 sender.send_modify(|ticks| *ticks += 1);
             }
         });
-        Self { probe: Arc::new(Probe { ticks, task }), full, first_exchange: Arc::default() }
+        Self {
+            probe: Arc::new(Probe { ticks, task }),
+            full,
+            first_exchange: Arc::default(),
+        }
     }
 
     /// The same clock for another implementation, about which nothing is known yet.
     #[must_use]
     pub fn for_another(&self) -> Self {
-        Self { first_exchange: Arc::default(), ..self.clone() }
+        Self {
+            first_exchange: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// The first exchange with the implementation succeeded.
     pub fn exchange_worked(&self) {
-        let _ = self.first_exchange.compare_exchange(UNDECIDED, WORKED, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.first_exchange.compare_exchange(
+            UNDECIDED,
+            WORKED,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
     }
 
     /// An exchange failed; where it is the first, the rest of the run waits less.
     pub fn exchange_failed(&self) {
-        let _ = self.first_exchange.compare_exchange(UNDECIDED, FAILED, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.first_exchange.compare_exchange(
+            UNDECIDED,
+            FAILED,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
     }
 
     /// How long to wait now.
     #[must_use]
     pub fn limit(&self) -> Duration {
-        if self.first_exchange.load(Ordering::Relaxed) == FAILED { self.full.min(SHORT) } else { self.full }
+        if self.first_exchange.load(Ordering::Relaxed) == FAILED {
+            self.full.min(SHORT)
+        } else {
+            self.full
+        }
     }
 
     /// Starts to wait.
@@ -84,7 +105,11 @@ impl Patience {
     pub fn start(&self) -> Wait {
         let mut ticks = self.probe.ticks.clone();
         let from = *ticks.borrow_and_update();
-        Wait { ticks, from, patience: self.clone() }
+        Wait {
+            ticks,
+            from,
+            patience: self.clone(),
+        }
     }
 }
 
@@ -125,7 +150,9 @@ impl Wait {
 impl Wait {
     /// Returns when `pause` has passed on the probe's clock.
     pub async fn paused(&mut self, pause: Duration) {
-        while TICK * u32::try_from(*self.ticks.borrow_and_update() - self.from).unwrap_or(u32::MAX) < pause {
+        while TICK * u32::try_from(*self.ticks.borrow_and_update() - self.from).unwrap_or(u32::MAX)
+            < pause
+        {
             if self.ticks.changed().await.is_err() {
                 return;
             }

@@ -6,7 +6,9 @@ use diverge_protocol::transcript::{Role, What};
 use diverge_protocol::wire::begin::BeginKind;
 use diverge_protocol::wire::frame::{Frame, FrameType, credential_payload};
 use diverge_protocol::wire::mutate::mutate;
-use diverge_protocol::wire::profile::{ClientChannel, DequeueKind, EnqueueKind, RequestKind, SchemaKind};
+use diverge_protocol::wire::profile::{
+    ClientChannel, DequeueKind, EnqueueKind, RequestKind, SchemaKind,
+};
 
 use super::Player;
 use super::stage::Halt;
@@ -25,13 +27,19 @@ impl Player<'_> {
     pub(super) fn fill(&self, text: &str, token: Option<&str>) -> String {
         let volumes = &self.config.volumes;
         let fixture = |key: &str| {
-            Fixture::ALL.iter().find(|(_, name)| *name == key).and_then(|(fixture, _)| volumes.get(*fixture))
+            Fixture::ALL
+                .iter()
+                .find(|(_, name)| *name == key)
+                .and_then(|(fixture, _)| volumes.get(*fixture))
         };
         replace(text, |name| match name.split_once(['.', ':']) {
             None if name == "token" => token.map(str::to_owned),
             None => self.captures.get(name).cloned(),
             Some(("fill", count)) => count.parse().ok().map(|count| "a".repeat(count)),
-            Some(("mode", "other")) => volumes.mode.as_ref().map(|volume| volume.mode.other().as_str().to_owned()),
+            Some(("mode", "other")) => volumes
+                .mode
+                .as_ref()
+                .map(|volume| volume.mode.other().as_str().to_owned()),
             Some(("mode", key)) => fixture(key).map(|volume| volume.mode.as_str().to_owned()),
             Some(("volume", key)) => fixture(key).map(|volume| volume.name.clone()),
             Some(_) => None,
@@ -39,10 +47,18 @@ impl Player<'_> {
     }
 
     fn fill_hex(&self, text: &str, token: Option<&str>) -> Result<Bytes, Halt> {
-        let digits: Vec<u8> = self.fill(text, token).bytes().filter(|b| !b.is_ascii_whitespace()).collect();
+        let digits: Vec<u8> = self
+            .fill(text, token)
+            .bytes()
+            .filter(|b| !b.is_ascii_whitespace())
+            .collect();
         digits
             .chunks(2)
-            .map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+            .map(|pair| {
+                std::str::from_utf8(pair)
+                    .ok()
+                    .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+            })
             .collect::<Option<Vec<u8>>>()
             .map(Bytes::from)
             .ok_or_else(|| script("the hex digits do not make whole bytes"))
@@ -56,13 +72,17 @@ impl Player<'_> {
         let text = self.fill(args.json.as_deref().unwrap_or(default), token);
         match &args.mutate {
             None => Ok(Bytes::from(text)),
-            Some(mutation) => {
-                mutate(&text, mutation).map(Bytes::from).map_err(|error| script(format!("the mutation: {error}")))
-            }
+            Some(mutation) => mutate(&text, mutation)
+                .map(Bytes::from)
+                .map_err(|error| script(format!("the mutation: {error}"))),
         }
     }
 
-    pub(super) async fn client_sends(&mut self, message: ClientMessage, args: &Args) -> Result<(), Halt> {
+    pub(super) async fn client_sends(
+        &mut self,
+        message: ClientMessage,
+        args: &Args,
+    ) -> Result<(), Halt> {
         match message {
             ClientMessage::Credential => {
                 let client = self.client(args)?;
@@ -76,25 +96,41 @@ impl Player<'_> {
                     *first = mode;
                 }
                 let scope = args.scope.unwrap_or_default();
-                let frame =
-                    Frame::new(FrameType::Authorization, scope, args.channel_field.unwrap_or_default(), payload);
+                let frame = Frame::new(
+                    FrameType::Authorization,
+                    scope,
+                    args.channel_field.unwrap_or_default(),
+                    payload,
+                );
                 self.stage.send_client(client, frame.encode()).await
             }
             ClientMessage::Run => self.send_run(args).await,
             ClientMessage::Stop => self.send_ask(ClientChannel::Stop, "stop", "", args).await,
-            ClientMessage::Enqueue => self.send_ask(ClientChannel::Enqueue, "enqueue", defaults::ENQUEUE, args).await,
-            ClientMessage::Dequeue => self.send_ask(ClientChannel::Dequeue, "dequeue", defaults::DEQUEUE, args).await,
-            ClientMessage::Schema => self.send_ask(ClientChannel::Schema, "schema", "", args).await,
+            ClientMessage::Enqueue => {
+                self.send_ask(ClientChannel::Enqueue, "enqueue", defaults::ENQUEUE, args)
+                    .await
+            }
+            ClientMessage::Dequeue => {
+                self.send_ask(ClientChannel::Dequeue, "dequeue", defaults::DEQUEUE, args)
+                    .await
+            }
+            ClientMessage::Schema => {
+                self.send_ask(ClientChannel::Schema, "schema", "", args)
+                    .await
+            }
             ClientMessage::ChannelRequest => {
                 let payload = self.body(args, "", None)?;
-                self.send_channel_request("channel request", payload, args).await
+                self.send_channel_request("channel request", payload, args)
+                    .await
             }
             ClientMessage::ChannelResponse => {
                 let payload = self.body(args, "", None)?;
-                self.answer_provider(FrameType::ChannelResponse, payload, args).await
+                self.answer_provider(FrameType::ChannelResponse, payload, args)
+                    .await
             }
             ClientMessage::ChannelFinish => {
-                self.answer_provider(FrameType::ChannelResponseFinish, Bytes::new(), args).await
+                self.answer_provider(FrameType::ChannelResponseFinish, Bytes::new(), args)
+                    .await
             }
             ClientMessage::Frame => {
                 let (client, scope) = match &args.run {
@@ -135,10 +171,16 @@ impl Player<'_> {
     }
 
     fn request_json(&self, args: &Args, token: &str) -> Result<Bytes, Halt> {
-        let image = serde_json::to_string(&self.config.image).map_err(|error| script(error.to_string()))?;
+        let image =
+            serde_json::to_string(&self.config.image).map_err(|error| script(error.to_string()))?;
         let text = defaults::run_request(args, &image);
         let body = self.body(args, &text, Some(token))?;
-        Ok(self.stage.profile().run_request.payload(RequestKind::Request, &body).into())
+        Ok(self
+            .stage
+            .profile()
+            .run_request
+            .payload(RequestKind::Request, &body)
+            .into())
     }
 
     async fn send_run(&mut self, args: &Args) -> Result<(), Halt> {
@@ -160,7 +202,9 @@ impl Player<'_> {
         let generation = *count;
         *count += 1;
         // A run whose name is given away again is over and read, or still to be told apart by its number.
-        self.stage.runs.retain(|run| run.name != name || run.finished.is_none() || !run.main.is_empty());
+        self.stage
+            .runs
+            .retain(|run| run.name != name || run.finished.is_none() || !run.main.is_empty());
         self.stage.runs.push(Run {
             name,
             client,
@@ -177,7 +221,12 @@ impl Player<'_> {
             next_channel: 1,
             proxy_ended: false,
         });
-        let frame = Frame::new(FrameType::Request, scope, args.channel_field.unwrap_or_default(), payload);
+        let frame = Frame::new(
+            FrameType::Request,
+            scope,
+            args.channel_field.unwrap_or_default(),
+            payload,
+        );
         self.stage.send_client(client, frame.encode()).await
     }
 
@@ -193,7 +242,12 @@ impl Player<'_> {
         self.send_channel_request(name, payload.into(), args).await
     }
 
-    async fn send_channel_request(&mut self, name: &str, payload: Bytes, args: &Args) -> Result<(), Halt> {
+    async fn send_channel_request(
+        &mut self,
+        name: &str,
+        payload: Bytes,
+        args: &Args,
+    ) -> Result<(), Halt> {
         let at = self.run(args)?;
         let run = &mut self.stage.runs[at];
         let number = args.number.unwrap_or(run.next_channel);
@@ -201,23 +255,34 @@ impl Player<'_> {
             run.next_channel += 1;
         }
         let name = args.channel.as_deref().unwrap_or(name).to_owned();
-        run.channels.insert(name, Channel::new(Opener::Client, number, payload.clone()));
+        run.channels
+            .insert(name, Channel::new(Opener::Client, number, payload.clone()));
         let frame = Frame::new(FrameType::ChannelRequest, run.scope, number, payload);
         let client = run.client;
         self.stage.send_client(client, frame.encode()).await
     }
 
-    async fn answer_provider(&mut self, kind: FrameType, payload: Bytes, args: &Args) -> Result<(), Halt> {
+    async fn answer_provider(
+        &mut self,
+        kind: FrameType,
+        payload: Bytes,
+        args: &Args,
+    ) -> Result<(), Halt> {
         let (run, channel) = self.channel(args, "channel request", Opener::Provider)?;
         let frame = Frame::new(kind, self.stage.runs[run].scope, channel.number, payload);
         let client = self.stage.runs[run].client;
         self.stage.send_client(client, frame.encode()).await
     }
 
-    pub(super) async fn proxy_sends(&mut self, message: ProxyMessage, args: &Args) -> Result<(), Halt> {
+    pub(super) async fn proxy_sends(
+        &mut self,
+        message: ProxyMessage,
+        args: &Args,
+    ) -> Result<(), Halt> {
         let run = self.run(args)?;
-        let proxy =
-            self.stage.runs[run].proxy.ok_or_else(|| script("the proxy has no connection yet; expect its begin first"))?;
+        let proxy = self.stage.runs[run]
+            .proxy
+            .ok_or_else(|| script("the proxy has no connection yet; expect its begin first"))?;
         let scope = self.stage.proxies[proxy].begin_scope.unwrap_or_default();
         let token = self.stage.runs[run].token.clone();
         let response = |player: &Self, kind: BeginKind, default: &str| -> Result<Bytes, Halt> {
@@ -241,7 +306,13 @@ impl Player<'_> {
             ProxyMessage::Answer => return self.proxy_answers(run, proxy, scope, args).await,
             ProxyMessage::ChannelFinish => {
                 let number = self.relayed_channel(args)?;
-                Frame::new(FrameType::ChannelResponseFinish, scope, number, Bytes::new()).encode()
+                Frame::new(
+                    FrameType::ChannelResponseFinish,
+                    scope,
+                    number,
+                    Bytes::new(),
+                )
+                .encode()
             }
             ProxyMessage::Ask => {
                 let payload = self.body(args, "", token.as_deref())?;
@@ -267,31 +338,68 @@ impl Player<'_> {
         self.stage.send_proxy(proxy, bytes).await
     }
 
-    async fn proxy_answers(&mut self, run: usize, proxy: usize, scope: u32, args: &Args) -> Result<(), Halt> {
+    async fn proxy_answers(
+        &mut self,
+        run: usize,
+        proxy: usize,
+        scope: u32,
+        args: &Args,
+    ) -> Result<(), Halt> {
         let number = self.relayed_channel(args)?;
         let (_, channel) = self.channel(args, "enqueue", Opener::Client)?;
         let profile = self.stage.profile();
-        let kind = channel.payload.first().and_then(|tag| profile.client_channels.word(*tag));
+        let kind = channel
+            .payload
+            .first()
+            .and_then(|tag| profile.client_channels.word(*tag));
         let answer = args.answer.as_deref();
         let payload: Bytes = if args.hex.is_some() {
             self.body(args, "", None)?
         } else {
-            let unknown = || script(format!("no answer is called `{}` there", answer.unwrap_or_default()));
+            let unknown = || {
+                script(format!(
+                    "no answer is called `{}` there",
+                    answer.unwrap_or_default()
+                ))
+            };
             match kind {
                 Some(ClientChannel::Dequeue) => {
-                    let kind = DequeueKind::named(answer.unwrap_or("withdrawn")).ok_or_else(unknown)?;
-                    let default = if kind == DequeueKind::Error { defaults::ERROR } else { "" };
-                    profile.dequeue_answers.payload(kind, &self.body(args, default, None)?).into()
+                    let kind =
+                        DequeueKind::named(answer.unwrap_or("withdrawn")).ok_or_else(unknown)?;
+                    let default = if kind == DequeueKind::Error {
+                        defaults::ERROR
+                    } else {
+                        ""
+                    };
+                    profile
+                        .dequeue_answers
+                        .payload(kind, &self.body(args, default, None)?)
+                        .into()
                 }
                 Some(ClientChannel::Schema) => {
                     let kind = SchemaKind::named(answer.unwrap_or("schema")).ok_or_else(unknown)?;
-                    let default = if kind == SchemaKind::Error { defaults::ERROR } else { defaults::SCHEMA };
-                    profile.schema_answers.payload(kind, &self.body(args, default, None)?).into()
+                    let default = if kind == SchemaKind::Error {
+                        defaults::ERROR
+                    } else {
+                        defaults::SCHEMA
+                    };
+                    profile
+                        .schema_answers
+                        .payload(kind, &self.body(args, default, None)?)
+                        .into()
                 }
                 _ => {
-                    let kind = EnqueueKind::named(answer.unwrap_or("delivered")).ok_or_else(unknown)?;
-                    let default = if kind == EnqueueKind::Error { defaults::ERROR } else { "" };
-                    profile.enqueue_answers.payload(kind, &self.body(args, default, None)?).into()
+                    let kind =
+                        EnqueueKind::named(answer.unwrap_or("delivered")).ok_or_else(unknown)?;
+                    let default = if kind == EnqueueKind::Error {
+                        defaults::ERROR
+                    } else {
+                        ""
+                    };
+                    profile
+                        .enqueue_answers
+                        .payload(kind, &self.body(args, default, None)?)
+                        .into()
                 }
             }
         };
@@ -306,6 +414,8 @@ impl Player<'_> {
     /// The number on the begin scope of the channel that a step names.
     fn relayed_channel(&self, args: &Args) -> Result<u32, Halt> {
         let (_, channel) = self.channel(args, "enqueue", Opener::Client)?;
-        channel.relayed_as.ok_or_else(|| script("the proxy has not got that channel yet; expect it first"))
+        channel
+            .relayed_as
+            .ok_or_else(|| script("the proxy has not got that channel yet; expect it first"))
     }
 }

@@ -7,7 +7,7 @@ use diverge_link::{ConnectError, Connection, Limits, Message, Receiver, Sender};
 use diverge_protocol::rules::{Checkers, Outstanding, OutstandingKind, RequirementId, Violation};
 use diverge_protocol::transcript::{LinkId, LinkKind, Role, RunRef, Transcript, What};
 use diverge_protocol::wire::frame::{Frame, FrameType};
-use diverge_protocol::wire::profile::{ProviderChannel, Profile};
+use diverge_protocol::wire::profile::{Profile, ProviderChannel};
 use mock_proxy::{Arrival, Claim, ProxyConnection};
 use tokio::sync::mpsc;
 
@@ -98,7 +98,9 @@ impl<'a> Stage<'a> {
 
     /// Writes an event into the transcript and lets the checkers judge it.
     pub(super) fn record(&mut self, link: LinkId, sender: Role, what: What) -> u64 {
-        let seq = self.transcript.record(self.began.elapsed(), link, sender, what);
+        let seq = self
+            .transcript
+            .record(self.began.elapsed(), link, sender, what);
         if let Some(event) = self.transcript.events.last() {
             self.checkers.event(event, &mut self.violations);
         }
@@ -113,7 +115,11 @@ impl<'a> Stage<'a> {
         id
     }
 
-    fn read(&self, mut receiver: Receiver, report: impl Fn(Message) -> Report + Send + 'static) -> tokio::task::JoinHandle<()> {
+    fn read(
+        &self,
+        mut receiver: Receiver,
+        report: impl Fn(Message) -> Report + Send + 'static,
+    ) -> tokio::task::JoinHandle<()> {
         let to = self.to_reports.clone();
         tokio::spawn(async move {
             loop {
@@ -132,11 +138,20 @@ impl<'a> Stage<'a> {
         let connection = match self.endpoint.connect(limits, self.patience).await {
             Ok(connection) => connection,
             Err(ConnectError::Refused) => {
-                return Err(Halt::Unreachable(format!("nothing accepts connections at {}", self.endpoint.url())));
+                return Err(Halt::Unreachable(format!(
+                    "nothing accepts connections at {}",
+                    self.endpoint.url()
+                )));
             }
-            Err(ConnectError::Address(error)) => return Err(Halt::Unreachable(format!("not an address: {error}"))),
+            Err(ConnectError::Address(error)) => {
+                return Err(Halt::Unreachable(format!("not an address: {error}")));
+            }
             Err(error) => {
-                let status = if let ConnectError::Status(status) = error { Some(status) } else { None };
+                let status = if let ConnectError::Status(status) = error {
+                    Some(status)
+                } else {
+                    None
+                };
                 let seq = self.record(link, Role::Provider, What::Refused { status });
                 self.patience.exchange_failed();
                 return Err(diverged(
@@ -152,7 +167,13 @@ impl<'a> Stage<'a> {
         let (sender, receiver) = connection.split();
         let at = self.clients.len();
         let reader = self.read(receiver, move |message| Report::Client(at, message));
-        let wire = Wire { link, sender, reader, closed: None, closing: false };
+        let wire = Wire {
+            link,
+            sender,
+            reader,
+            closed: None,
+            closing: false,
+        };
         self.clients.push(ClientLink {
             name: name.to_owned(),
             wire,
@@ -165,14 +186,22 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) async fn send_client(&mut self, client: usize, bytes: Bytes) -> Result<(), Halt> {
-        self.record(self.clients[client].wire.link, Role::Client, What::Binary(bytes.clone()));
+        self.record(
+            self.clients[client].wire.link,
+            Role::Client,
+            What::Binary(bytes.clone()),
+        );
         // A provider that is gone is noticed by the next expectation; sending to it is no fault of its own.
         let _ = self.clients[client].wire.sender.send(bytes).await;
         self.judge(None)
     }
 
     pub(super) async fn send_proxy(&mut self, proxy: usize, bytes: Bytes) -> Result<(), Halt> {
-        self.record(self.proxies[proxy].wire.link, Role::Proxy, What::Binary(bytes.clone()));
+        self.record(
+            self.proxies[proxy].wire.link,
+            Role::Proxy,
+            What::Binary(bytes.clone()),
+        );
         let _ = self.proxies[proxy].wire.sender.send(bytes).await;
         self.judge(None)
     }
@@ -180,7 +209,11 @@ impl<'a> Stage<'a> {
     /// Waits for one report and takes it in.
     ///
     /// `Ok(false)` when the patience, or `at_most`, was used up first.
-    pub(super) async fn pump(&mut self, wait: &mut Wait, at_most: Option<Duration>) -> Result<bool, Halt> {
+    pub(super) async fn pump(
+        &mut self,
+        wait: &mut Wait,
+        at_most: Option<Duration>,
+    ) -> Result<bool, Halt> {
         let report = tokio::select! {
             biased;
             report = self.reports.recv() => report,
@@ -195,7 +228,12 @@ impl<'a> Stage<'a> {
 
     async fn take_in(&mut self, report: Report) -> Result<(), Halt> {
         if self.transcript.events.len() > MOST_EVENTS {
-            return Err(diverged("a conversation of bounded length", "a flood of messages", None, None));
+            return Err(diverged(
+                "a conversation of bounded length",
+                "a flood of messages",
+                None,
+                None,
+            ));
         }
         match report {
             Report::Client(at, message) => self.from_provider_to_client(at, message).await?,
@@ -230,7 +268,11 @@ impl<'a> Stage<'a> {
 
     pub(super) fn run_ref(&self, run: usize) -> RunRef {
         let run = &self.runs[run];
-        RunRef { link: self.clients[run.client].wire.link, scope: run.scope, generation: run.generation }
+        RunRef {
+            link: self.clients[run.client].wire.link,
+            scope: run.scope,
+            generation: run.generation,
+        }
     }
 
     async fn from_provider_to_client(&mut self, at: usize, message: Message) -> Result<(), Halt> {
@@ -248,16 +290,22 @@ impl<'a> Stage<'a> {
             }
         };
         let seq = self.record(link, Role::Provider, What::Binary(bytes.clone()));
-        let Ok(frame) = Frame::decode(bytes) else { return Ok(()) };
-        let run = self.runs.iter().position(|run| {
-            run.client == at && run.scope == frame.scope && run.finished.is_none()
-        });
+        let Ok(frame) = Frame::decode(bytes) else {
+            return Ok(());
+        };
+        let run = self
+            .runs
+            .iter()
+            .position(|run| run.client == at && run.scope == frame.scope && run.finished.is_none());
         let Some(run) = run else {
             self.clients[at].stray.push_back(Incoming { seq, frame });
             return Ok(());
         };
         let (kind, channel) = (frame.kind, frame.channel);
-        let opens = frame.payload.first().and_then(|tag| self.profile.provider_channels.word(*tag));
+        let opens = frame
+            .payload
+            .first()
+            .and_then(|tag| self.profile.provider_channels.word(*tag));
         let run = &mut self.runs[run];
         match kind {
             FrameType::Response => run.main.push_back(Incoming { seq, frame }),
@@ -266,19 +314,31 @@ impl<'a> Stage<'a> {
                 run.main.push_back(Incoming { seq, frame });
             }
             FrameType::ChannelResponse | FrameType::ChannelResponseFinish => {
-                run.answers.entry(channel).or_default().push_back(Incoming { seq, frame });
+                run.answers
+                    .entry(channel)
+                    .or_default()
+                    .push_back(Incoming { seq, frame });
             }
             FrameType::ChannelRequest => {
                 let asks_for_image = matches!(
                     opens,
-                    Some(ProviderChannel::OciManifest | ProviderChannel::OciBlob | ProviderChannel::OciHas)
+                    Some(
+                        ProviderChannel::OciManifest
+                            | ProviderChannel::OciBlob
+                            | ProviderChannel::OciHas
+                    )
                 );
                 let scope = run.scope;
                 if self.reads_requests && !asks_for_image {
                     run.requests.push_back(Incoming { seq, frame });
                 } else {
                     // A client that has nothing to say to an ask says so by the bare finish.
-                    let finish = Frame::new(FrameType::ChannelResponseFinish, scope, channel, Bytes::new());
+                    let finish = Frame::new(
+                        FrameType::ChannelResponseFinish,
+                        scope,
+                        channel,
+                        Bytes::new(),
+                    );
                     self.send_client(at, finish.encode()).await?;
                 }
             }
@@ -288,9 +348,16 @@ impl<'a> Stage<'a> {
     }
 
     async fn proxy_connected(&mut self, connected: ProxyConnection) -> Result<(), Halt> {
-        let ProxyConnection { token, first, connection } = connected;
+        let ProxyConnection {
+            token,
+            first,
+            connection,
+        } = connected;
         let run = match &token {
-            Some(token) => self.runs.iter().position(|run| run.token.as_ref() == Some(token)),
+            Some(token) => self
+                .runs
+                .iter()
+                .position(|run| run.token.as_ref() == Some(token)),
             // On an address of its own, a connection belongs to the one run that has none yet, or else to the newest.
             None => self
                 .runs
@@ -299,7 +366,10 @@ impl<'a> Stage<'a> {
                 .or_else(|| self.runs.len().checked_sub(1)),
         };
         let run_ref = run.map(|run| self.run_ref(run));
-        let name = run.map_or_else(|| "proxy".to_owned(), |run| format!("proxy of {}", self.runs[run].name));
+        let name = run.map_or_else(
+            || "proxy".to_owned(),
+            |run| format!("proxy of {}", self.runs[run].name),
+        );
         let link = self.open_link(LinkKind::Begin, name, run_ref);
         self.record(link, Role::Provider, What::Opened { subprotocol: None });
         let at = self.proxies.len();
@@ -318,7 +388,13 @@ impl<'a> Stage<'a> {
     }
 
     fn push_proxy(&mut self, link: LinkId, sender: Sender, reader: tokio::task::JoinHandle<()>) {
-        let wire = Wire { link, sender, reader, closed: None, closing: false };
+        let wire = Wire {
+            link,
+            sender,
+            reader,
+            closed: None,
+            closing: false,
+        };
         self.proxies.push(ProxyLink {
             wire,
             begin_scope: None,
@@ -343,11 +419,16 @@ impl<'a> Stage<'a> {
             }
         };
         let seq = self.record(link, Role::Provider, What::Binary(bytes.clone()));
-        let Ok(frame) = Frame::decode(bytes) else { return Ok(()) };
+        let Ok(frame) = Frame::decode(bytes) else {
+            return Ok(());
+        };
         let proxy = &mut self.proxies[at];
         match frame.kind {
             FrameType::Request => {
-                let begins = frame.payload.first().is_some_and(|tag| self.profile.begin_request.word(*tag).is_some());
+                let begins = frame
+                    .payload
+                    .first()
+                    .is_some_and(|tag| self.profile.begin_request.word(*tag).is_some());
                 if begins && proxy.begin_scope.is_none() {
                     proxy.begin_scope = Some(frame.scope);
                 } else if !begins {
@@ -356,7 +437,11 @@ impl<'a> Stage<'a> {
             }
             FrameType::ChannelRequest => proxy.requests.push_back(Incoming { seq, frame }),
             FrameType::ChannelResponse | FrameType::ChannelResponseFinish => {
-                proxy.answers.entry(frame.channel).or_default().push_back(Incoming { seq, frame });
+                proxy
+                    .answers
+                    .entry(frame.channel)
+                    .or_default()
+                    .push_back(Incoming { seq, frame });
             }
             FrameType::Authorization | FrameType::Response | FrameType::ResponseFinish => {}
         }
@@ -378,7 +463,12 @@ impl<'a> Stage<'a> {
 }
 
 /// A divergence that no checker found.
-pub(super) fn diverged(allowed: &str, received: &str, seq: Option<u64>, requirement: Option<RequirementId>) -> Halt {
+pub(super) fn diverged(
+    allowed: &str,
+    received: &str,
+    seq: Option<u64>,
+    requirement: Option<RequirementId>,
+) -> Halt {
     Halt::Diverged(Box::new(Divergence {
         step: None,
         allowed: allowed.to_owned(),
@@ -392,7 +482,11 @@ pub(super) fn diverged(allowed: &str, received: &str, seq: Option<u64>, requirem
 
 fn divergence_of(violations: &[Violation], also: Option<RequirementId>) -> Divergence {
     let mut requirements: Vec<RequirementId> = Vec::new();
-    for requirement in violations.iter().map(|violation| violation.requirement).chain(also) {
+    for requirement in violations
+        .iter()
+        .map(|violation| violation.requirement)
+        .chain(also)
+    {
         if !requirements.contains(&requirement) {
             requirements.push(requirement);
         }
@@ -410,7 +504,9 @@ fn divergence_of(violations: &[Violation], also: Option<RequirementId>) -> Diver
         step: None,
         allowed: join(|violation| &violation.allowed),
         received: join(|violation| &violation.received),
-        pointer: violations.iter().find_map(|violation| violation.pointer.clone()),
+        pointer: violations
+            .iter()
+            .find_map(|violation| violation.pointer.clone()),
         requirements,
         seq: violations.first().map(|violation| violation.seq),
         by_rule: true,

@@ -107,6 +107,13 @@ pub(super) struct Channel {
 
 impl Channel {
     pub(super) fn new(opener: Opener, number: u32, payload: Bytes) -> Self {
-        Self { opener, number, payload, relayed_as: None, answers_due: VecDeque::new(), responses_read: 0 }
+        Self {
+            opener,
+            number,
+            payload,
+            relayed_as: None,
+            answers_due: VecDeque::new(),
+            responses_read: 0,
+        }
     }
 }

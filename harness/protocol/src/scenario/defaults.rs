@@ -15,8 +15,7 @@ pub const SCHEMA: &str = r#"{"type":"object"}"#;
 /// The run request's arguments.
 pub const ARGUMENTS: &str = r#"{"conformance":"${token}"}"#;
 /// The run request's image.
-pub const IMAGE: &str =
-    r#"{"name":"conformance/agent","digest":"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#;
+pub const IMAGE: &str = r#"{"name":"conformance/agent","digest":"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#;
 
 /// The JSON of a run request before anything in it is filled in or broken; `image` where the step names none.
 #[must_use]

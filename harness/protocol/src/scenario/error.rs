@@ -92,7 +92,9 @@ pub enum MistakeKind {
         why: String,
     },
     /// The JSON text does not parse.
-    #[error("`{member}` is no JSON: {why}; a message that must not parse is written with `mutate` or `hex`")]
+    #[error(
+        "`{member}` is no JSON: {why}; a message that must not parse is written with `mutate` or `hex`"
+    )]
     BadJson {
         /// The member.
         member: String,
@@ -145,14 +147,23 @@ fn hint(known: &[String]) -> String {
 
 impl Mistake {
     pub(super) fn new(source: &Arc<Source>, place: &Place, kind: MistakeKind) -> Self {
-        Self { at: Located { source: Arc::clone(source), place: place.clone() }, kind }
+        Self {
+            at: Located {
+                source: Arc::clone(source),
+                place: place.clone(),
+            },
+            kind,
+        }
     }
 }
 
 /// The names closest to `name`: one where it is clearly meant, otherwise all where they are few.
 pub(super) fn close<'a>(name: &str, all: impl Iterator<Item = &'a str>) -> Vec<String> {
     let all: Vec<&str> = all.collect();
-    let best = all.iter().map(|one| (strsim::jaro_winkler(name, one), *one)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let best = all
+        .iter()
+        .map(|one| (strsim::jaro_winkler(name, one), *one))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
     match best {
         Some((score, one)) if score > 0.85 => vec![one.to_owned()],
         _ if all.len() <= 24 => all.into_iter().map(str::to_owned).collect(),

@@ -9,16 +9,24 @@ use super::node::{Data, Node};
 pub(super) fn is_built_in(name: &str) -> bool {
     name == "token"
         || name == "mode.other"
-        || name.strip_prefix("fill:").is_some_and(|n| n.parse::<u32>().is_ok())
+        || name
+            .strip_prefix("fill:")
+            .is_some_and(|n| n.parse::<u32>().is_ok())
         || ["volume.", "mode."].iter().any(|prefix| {
-            name.strip_prefix(prefix)
-                .is_some_and(|key| super::model::Fixture::ALL.iter().any(|(_, known)| *known == key))
+            name.strip_prefix(prefix).is_some_and(|key| {
+                super::model::Fixture::ALL
+                    .iter()
+                    .any(|(_, known)| *known == key)
+            })
         })
 }
 
 /// The names in `${…}` in `text`, in order.
 pub(super) fn names_in(text: &str) -> impl Iterator<Item = &str> {
-    text.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
+    text.split("${")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}'))
+        .map(|(name, _)| name)
 }
 
 /// `text` with every name that `value` knows replaced by its value.
@@ -28,7 +36,9 @@ pub fn replace(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> Str
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         out.push_str(before);
-        let replaced = after.split_once('}').and_then(|(name, tail)| value(name).map(|value| (value, tail)));
+        let replaced = after
+            .split_once('}')
+            .and_then(|(name, tail)| value(name).map(|value| (value, tail)));
         match replaced {
             Some((value, tail)) => {
                 out.push_str(&value);
@@ -62,12 +72,26 @@ fn fill_in(node: &Node, values: &[(String, String)], used: &mut [bool]) -> Node 
                 used[at] = true;
                 Some(values[at].1.clone())
             });
-            Data::Scalar { text, plain: *plain }
+            Data::Scalar {
+                text,
+                plain: *plain,
+            }
         }
-        Data::Sequence(items) => Data::Sequence(items.iter().map(|item| fill_in(item, values, used)).collect()),
+        Data::Sequence(items) => Data::Sequence(
+            items
+                .iter()
+                .map(|item| fill_in(item, values, used))
+                .collect(),
+        ),
         Data::Mapping(entries) => Data::Mapping(
-            entries.iter().map(|(key, value)| (fill_in(key, values, used), fill_in(value, values, used))).collect(),
+            entries
+                .iter()
+                .map(|(key, value)| (fill_in(key, values, used), fill_in(value, values, used)))
+                .collect(),
         ),
     };
-    Node { place: node.place.clone(), data }
+    Node {
+        place: node.place.clone(),
+        data,
+    }
 }

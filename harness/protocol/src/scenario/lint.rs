@@ -19,14 +19,19 @@ pub fn unsound_probes(scenario: &Scenario) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     scenario.each_step(&mut |step| {
         if let Err(why) = check(scenario, step) {
-            mistakes.push(Mistake { at: step.at.clone(), kind: MistakeKind::UnsoundProbe(why) });
+            mistakes.push(Mistake {
+                at: step.at.clone(),
+                kind: MistakeKind::UnsoundProbe(why),
+            });
         }
     });
     mistakes
 }
 
 fn check(scenario: &Scenario, step: &Step) -> Result<(), String> {
-    let (Some(mutation), Action::ClientSends(message)) = (&step.args.mutate, &step.action) else { return Ok(()) };
+    let (Some(mutation), Action::ClientSends(message)) = (&step.args.mutate, &step.action) else {
+        return Ok(());
+    };
     let (base, decode): (String, fn(&str) -> Result<(), Malformed>) = match message {
         ClientMessage::Run => (defaults::run_request(&step.args, defaults::IMAGE), |text| {
             RunRequest::decode_json(text.as_bytes()).map(drop)
@@ -45,11 +50,19 @@ fn check(scenario: &Scenario, step: &Step) -> Result<(), String> {
             _ => "x".to_owned(),
         })
     });
-    decode(&base).map_err(|malformed| format!("without its mutation it is unreadable as well: {malformed}"))?;
-    let broken = mutate(&base, mutation).map_err(|error| format!("the mutation cannot be made: {error}"))?;
-    match (decode(&broken), must_be_unreadable(scenario, *message, step)) {
+    decode(&base).map_err(|malformed| {
+        format!("without its mutation it is unreadable as well: {malformed}")
+    })?;
+    let broken =
+        mutate(&base, mutation).map_err(|error| format!("the mutation cannot be made: {error}"))?;
+    match (
+        decode(&broken),
+        must_be_unreadable(scenario, *message, step),
+    ) {
         (Ok(()), true) => Err("with its mutation it is still readable".to_owned()),
-        (Err(malformed), false) => Err(format!("its mutation makes it unreadable, yet it must be served: {malformed}")),
+        (Err(malformed), false) => Err(format!(
+            "its mutation makes it unreadable, yet it must be served: {malformed}"
+        )),
         _ => Ok(()),
     }
 }
@@ -64,12 +77,20 @@ fn must_be_unreadable(scenario: &Scenario, message: ClientMessage, sent: &Step) 
         ClientMessage::Run => ClientExpectation::BareFinish,
         _ => ClientExpectation::BareChannelFinish,
     };
-    let channel = |step: &Step| step.args.channel.clone().unwrap_or_else(|| message.name().to_owned());
+    let channel = |step: &Step| {
+        step.args
+            .channel
+            .clone()
+            .unwrap_or_else(|| message.name().to_owned())
+    };
     let mut found = false;
     scenario.each_step(&mut |step| {
         let same = step.args.run == sent.args.run
-            && (message == ClientMessage::Run || step.args.channel.is_none() || channel(step) == channel(sent));
-        found |= same && matches!(&step.action, Action::ClientExpects(expectation) if *expectation == wanted);
+            && (message == ClientMessage::Run
+                || step.args.channel.is_none()
+                || channel(step) == channel(sent));
+        found |= same
+            && matches!(&step.action, Action::ClientExpects(expectation) if *expectation == wanted);
     });
     found
 }

@@ -30,7 +30,10 @@ impl Suite {
     ///
     /// # Errors
     /// Every mistake of every file.
-    pub fn load_beside(sources: &[Arc<Source>], library: &[Arc<Source>]) -> Result<Self, Vec<Mistake>> {
+    pub fn load_beside(
+        sources: &[Arc<Source>],
+        library: &[Arc<Source>],
+    ) -> Result<Self, Vec<Mistake>> {
         let mut loader = Loader::default();
         let mut files = Vec::new();
         for source in library {
@@ -43,12 +46,17 @@ impl Suite {
             loader.scenario(&source, &node);
         }
         if loader.mistakes.is_empty() {
-            Ok(Self { scenarios: loader.scenarios })
+            Ok(Self {
+                scenarios: loader.scenarios,
+            })
         } else {
             loader.mistakes.sort_by(|a, b| {
-                (&a.at.source.path, a.at.place.bytes.start).cmp(&(&b.at.source.path, b.at.place.bytes.start))
+                (&a.at.source.path, a.at.place.bytes.start)
+                    .cmp(&(&b.at.source.path, b.at.place.bytes.start))
             });
-            loader.mistakes.dedup_by(|a, b| a.at.place == b.at.place && a.kind == b.kind);
+            loader
+                .mistakes
+                .dedup_by(|a, b| a.at.place == b.at.place && a.kind == b.kind);
             Err(loader.mistakes)
         }
     }
@@ -70,7 +78,10 @@ struct Members<'a>(Vec<(&'a str, &'a Node)>);
 
 impl<'a> Members<'a> {
     fn get(&self, name: &str) -> Option<&'a Node> {
-        self.0.iter().find(|(key, _)| *key == name).map(|(_, node)| *node)
+        self.0
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, node)| *node)
     }
 }
 
@@ -80,11 +91,21 @@ impl Loader {
     }
 
     fn wrong(&mut self, source: &Arc<Source>, node: &Node, what: &str, expected: &'static str) {
-        let kind = MistakeKind::WrongNode { what: what.to_owned(), expected, found: node.kind() };
+        let kind = MistakeKind::WrongNode {
+            what: what.to_owned(),
+            expected,
+            found: node.kind(),
+        };
         self.mistake(source, &node.place, kind);
     }
 
-    fn members<'a>(&mut self, source: &Arc<Source>, node: &'a Node, what: &str, known: &[&str]) -> Option<Members<'a>> {
+    fn members<'a>(
+        &mut self,
+        source: &Arc<Source>,
+        node: &'a Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Members<'a>> {
         let Data::Mapping(entries) = &node.data else {
             self.wrong(source, node, what, "a mapping");
             return None;
@@ -101,7 +122,11 @@ impl Loader {
                 members.push((name, value));
             } else {
                 let known = close(name, known.iter().copied());
-                let kind = MistakeKind::UnknownMember { what: what.to_owned(), member: name.to_owned(), known };
+                let kind = MistakeKind::UnknownMember {
+                    what: what.to_owned(),
+                    member: name.to_owned(),
+                    known,
+                };
                 self.mistake(source, &key.place, kind);
             }
         }
@@ -118,18 +143,33 @@ impl Loader {
             }
         };
         let what = "a scenario file";
-        let Some(members) = self.members(source, &root, what, &["iut", "fragments", "scenarios"]) else {
+        let Some(members) = self.members(source, &root, what, &["iut", "fragments", "scenarios"])
+        else {
             return Vec::new();
         };
         let Some(iut_node) = members.get("iut") else {
-            self.mistake(source, &root.place, MistakeKind::Missing { what: what.into(), member: "iut" });
+            self.mistake(
+                source,
+                &root.place,
+                MistakeKind::Missing {
+                    what: what.into(),
+                    member: "iut",
+                },
+            );
             return Vec::new();
         };
         let iut = match iut_node.text() {
             Some("provider") => Iut::Provider,
             _ => {
                 let why = "expected `provider`".to_owned();
-                self.mistake(source, &iut_node.place, MistakeKind::BadValue { member: "iut".into(), why });
+                self.mistake(
+                    source,
+                    &iut_node.place,
+                    MistakeKind::BadValue {
+                        member: "iut".into(),
+                        why,
+                    },
+                );
                 return Vec::new();
             }
         };
@@ -137,14 +177,16 @@ impl Loader {
             && let Some(fragments) = self.members(source, fragments, "`fragments`", &[])
         {
             for (name, steps) in fragments.0 {
-                self.fragments.insert(name.to_owned(), (Arc::clone(source), iut, steps.clone()));
+                self.fragments
+                    .insert(name.to_owned(), (Arc::clone(source), iut, steps.clone()));
             }
         }
         match members.get("scenarios").map(|node| (node, &node.data)) {
             None => Vec::new(),
-            Some((_, Data::Sequence(items))) if own => {
-                items.iter().map(|item| (Arc::clone(source), (iut, item.clone()))).collect()
-            }
+            Some((_, Data::Sequence(items))) if own => items
+                .iter()
+                .map(|item| (Arc::clone(source), (iut, item.clone())))
+                .collect(),
             Some((_, Data::Sequence(_))) => Vec::new(),
             Some((node, _)) => {
                 self.wrong(source, node, "`scenarios`", "a list");
@@ -154,16 +196,29 @@ impl Loader {
     }
 
     fn scenario(&mut self, source: &Arc<Source>, (iut, node): &(Iut, Node)) {
-        const KNOWN: &[&str] =
-            &["id", "title", "requirements", "freedom", "exclusive", "needs", "cases", "steps"];
-        let Some(members) = self.members(source, node, "a scenario", KNOWN) else { return };
+        const KNOWN: &[&str] = &[
+            "id",
+            "title",
+            "requirements",
+            "freedom",
+            "exclusive",
+            "needs",
+            "cases",
+            "steps",
+        ];
+        let Some(members) = self.members(source, node, "a scenario", KNOWN) else {
+            return;
+        };
         let text_of = |loader: &mut Self, name: &'static str| {
             let found = members.get(name);
             if found.is_none() {
                 loader.mistake(
                     source,
                     &node.place,
-                    MistakeKind::Missing { what: "the scenario".into(), member: name },
+                    MistakeKind::Missing {
+                        what: "the scenario".into(),
+                        member: name,
+                    },
                 );
             }
             let text = found.and_then(Node::text);
@@ -174,33 +229,56 @@ impl Loader {
         };
         let id = text_of(self, "id");
         let title = text_of(self, "title");
-        let (Some(id), Some(title)) = (id, title) else { return };
+        let (Some(id), Some(title)) = (id, title) else {
+            return;
+        };
         self.check_id(source, members.get("id").unwrap_or(node), &id, *iut);
         let requirements = self.requirements(source, node, members.get("requirements"));
         let needs = self.needs(source, members.get("needs"));
         let exclusive = self.flag(source, members.get("exclusive"));
-        let freedom = members.get("freedom").and_then(Node::text).map(str::to_owned);
+        let freedom = members
+            .get("freedom")
+            .and_then(Node::text)
+            .map(str::to_owned);
         let Some(steps) = members.get("steps") else {
-            let kind = MistakeKind::Missing { what: format!("scenario `{id}`"), member: "steps" };
+            let kind = MistakeKind::Missing {
+                what: format!("scenario `{id}`"),
+                member: "steps",
+            };
             self.mistake(source, &node.place, kind);
             return;
         };
         let cases = self.cases(source, members.get("cases"));
-        let at = Located { source: Arc::clone(source), place: node.place.clone() };
+        let at = Located {
+            source: Arc::clone(source),
+            place: node.place.clone(),
+        };
         for (case, values) in cases {
-            let full = case.as_ref().map_or_else(|| id.clone(), |case| format!("{id}/{case}"));
+            let full = case
+                .as_ref()
+                .map_or_else(|| id.clone(), |case| format!("{id}/{case}"));
             let filled = match interpolate::fill(steps, &values) {
                 Ok(filled) => filled,
                 Err(unused) => {
                     let why = format!("nothing in the steps uses ${{{unused}}}");
-                    let kind = MistakeKind::BadCase { case: case.unwrap_or_default(), why };
+                    let kind = MistakeKind::BadCase {
+                        case: case.unwrap_or_default(),
+                        why,
+                    };
                     self.mistake(source, &steps.place, kind);
                     continue;
                 }
             };
             let before = self.mistakes.len();
             let mut playing = Vec::new();
-            let steps = self.steps(source, &filled, *iut, Part::Probe, &Defaults::default(), &mut playing);
+            let steps = self.steps(
+                source,
+                &filled,
+                *iut,
+                Part::Probe,
+                &Defaults::default(),
+                &mut playing,
+            );
             let scenario = Scenario {
                 id: full,
                 family: id.clone(),
@@ -222,25 +300,54 @@ impl Loader {
 
     fn check_id(&mut self, source: &Arc<Source>, node: &Node, id: &str, iut: Iut) {
         let part = |text: &str| {
-            !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         };
         let parts: Vec<_> = id.split('/').collect();
-        if parts.len() != 3 || parts[0] != iut.as_str() || !parts.iter().all(|p| part(p)) || id.len() > 80 {
+        if parts.len() != 3
+            || parts[0] != iut.as_str()
+            || !parts.iter().all(|p| part(p))
+            || id.len() > 80
+        {
             let why = format!(
                 "an id is `{}/topic/name` in lower case with hyphens, at most 80 characters",
                 iut.as_str()
             );
-            self.mistake(source, &node.place, MistakeKind::BadValue { member: "id".into(), why });
+            self.mistake(
+                source,
+                &node.place,
+                MistakeKind::BadValue {
+                    member: "id".into(),
+                    why,
+                },
+            );
         }
         let here = format!("{}:{}:{}", source.path, node.place.line, node.place.column);
         if let Some(other) = self.ids.insert(id.to_owned(), here) {
-            self.mistake(source, &node.place, MistakeKind::DuplicateId { id: id.to_owned(), other });
+            self.mistake(
+                source,
+                &node.place,
+                MistakeKind::DuplicateId {
+                    id: id.to_owned(),
+                    other,
+                },
+            );
         }
     }
 
-    fn requirements(&mut self, source: &Arc<Source>, scenario: &Node, node: Option<&Node>) -> Vec<RequirementId> {
+    fn requirements(
+        &mut self,
+        source: &Arc<Source>,
+        scenario: &Node,
+        node: Option<&Node>,
+    ) -> Vec<RequirementId> {
         let Some(node) = node else {
-            let kind = MistakeKind::Missing { what: "the scenario".into(), member: "requirements" };
+            let kind = MistakeKind::Missing {
+                what: "the scenario".into(),
+                member: "requirements",
+            };
             self.mistake(source, &scenario.place, kind);
             return Vec::new();
         };
@@ -250,9 +357,19 @@ impl Loader {
         };
         if items.is_empty() {
             let why = "at least one requirement is expected".to_owned();
-            self.mistake(source, &node.place, MistakeKind::BadValue { member: "requirements".into(), why });
+            self.mistake(
+                source,
+                &node.place,
+                MistakeKind::BadValue {
+                    member: "requirements".into(),
+                    why,
+                },
+            );
         }
-        items.iter().filter_map(|item| self.requirement(source, item)).collect()
+        items
+            .iter()
+            .filter_map(|item| self.requirement(source, item))
+            .collect()
     }
 
     fn requirement(&mut self, source: &Arc<Source>, node: &Node) -> Option<RequirementId> {
@@ -262,8 +379,17 @@ impl Loader {
         };
         let found = RequirementId::new(name);
         if found.is_none() {
-            let known = close(name, Catalogue::get().requirements().iter().map(|requirement| requirement.id.as_str()));
-            let kind = MistakeKind::UnknownRequirement { name: name.to_owned(), known };
+            let known = close(
+                name,
+                Catalogue::get()
+                    .requirements()
+                    .iter()
+                    .map(|requirement| requirement.id.as_str()),
+            );
+            let kind = MistakeKind::UnknownRequirement {
+                name: name.to_owned(),
+                known,
+            };
             self.mistake(source, &node.place, kind);
         }
         found
@@ -277,7 +403,9 @@ impl Loader {
         };
         let mut needs = Vec::new();
         for item in items {
-            let found = Fixture::ALL.iter().find(|(_, key)| item.text() == Some(*key));
+            let found = Fixture::ALL
+                .iter()
+                .find(|(_, key)| item.text() == Some(*key));
             match found {
                 Some((fixture, _)) => needs.push(*fixture),
                 None => {
@@ -286,7 +414,11 @@ impl Loader {
                     self.mistake(
                         source,
                         &item.place,
-                        MistakeKind::UnknownName { verb: "needs".into(), name, known },
+                        MistakeKind::UnknownName {
+                            verb: "needs".into(),
+                            name,
+                            known,
+                        },
                     );
                 }
             }
@@ -300,19 +432,36 @@ impl Loader {
             Some((_, Some("true"))) => true,
             Some((node, _)) => {
                 let why = "expected true or false".to_owned();
-                self.mistake(source, &node.place, MistakeKind::BadValue { member: "exclusive".into(), why });
+                self.mistake(
+                    source,
+                    &node.place,
+                    MistakeKind::BadValue {
+                        member: "exclusive".into(),
+                        why,
+                    },
+                );
                 false
             }
         }
     }
 
     /// Every case with its values; a scenario without cases is one case without values.
-    fn cases(&mut self, source: &Arc<Source>, node: Option<&Node>) -> Vec<(Option<String>, Vec<(String, String)>)> {
-        let Some(node) = node else { return vec![(None, Vec::new())] };
-        let Some(cases) = self.members(source, node, "`cases`", &[]) else { return Vec::new() };
+    fn cases(
+        &mut self,
+        source: &Arc<Source>,
+        node: Option<&Node>,
+    ) -> Vec<(Option<String>, Vec<(String, String)>)> {
+        let Some(node) = node else {
+            return vec![(None, Vec::new())];
+        };
+        let Some(cases) = self.members(source, node, "`cases`", &[]) else {
+            return Vec::new();
+        };
         let mut read = Vec::new();
         for (name, values) in cases.0 {
-            let Some(values) = self.members(source, values, "a case", &[]) else { continue };
+            let Some(values) = self.members(source, values, "a case", &[]) else {
+                continue;
+            };
             let mut pairs = Vec::new();
             for (key, value) in values.0 {
                 match value.text() {
@@ -345,7 +494,10 @@ impl Loader {
         steps
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the context of one recursive descent")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the context of one recursive descent"
+    )]
     fn step(
         &mut self,
         source: &Arc<Source>,
@@ -360,16 +512,32 @@ impl Loader {
             Ok(reader) => reader,
             Err(mistakes) => return self.mistakes.extend(mistakes),
         };
-        let at = Located { source: Arc::clone(source), place: node.place.clone() };
-        let plain = |action| Step { at: at.clone(), action, args: defaults.args(), checks: None, part };
+        let at = Located {
+            source: Arc::clone(source),
+            place: node.place.clone(),
+        };
+        let plain = |action| Step {
+            at: at.clone(),
+            action,
+            args: defaults.args(),
+            checks: None,
+            part,
+        };
         match reader.verb() {
             "play" => {
                 let (name, renamed) = reader.play(defaults);
                 self.mistakes.extend(reader.finish());
-                let Some(TextValue { text: name, place }) = name else { return };
-                let Some((from, fragment_iut, fragment)) = self.fragments.get(&name).cloned() else {
+                let Some(TextValue { text: name, place }) = name else {
+                    return;
+                };
+                let Some((from, fragment_iut, fragment)) = self.fragments.get(&name).cloned()
+                else {
                     let known = close(&name, self.fragments.keys().map(String::as_str));
-                    return self.mistake(source, &place, MistakeKind::UnknownFragment { name, known });
+                    return self.mistake(
+                        source,
+                        &place,
+                        MistakeKind::UnknownFragment { name, known },
+                    );
                 };
                 if fragment_iut != iut || playing.contains(&name) {
                     return self.mistake(source, &place, MistakeKind::EndlessFragment(name));
@@ -389,8 +557,10 @@ impl Loader {
                 let Data::Sequence(branches) = &inner.data else {
                     return self.wrong(source, &inner, verb, "a list of conversations");
                 };
-                let branches: Vec<_> =
-                    branches.iter().map(|b| self.steps(source, b, iut, part, defaults, playing)).collect();
+                let branches: Vec<_> = branches
+                    .iter()
+                    .map(|b| self.steps(source, b, iut, part, defaults, playing))
+                    .collect();
                 out.push(plain(if verb == "one of" {
                     Action::OneOf(branches)
                 } else {
@@ -411,7 +581,13 @@ impl Loader {
                 defaults.complete(&mut args);
                 let checks = checks.and_then(|node| self.requirement(source, &node));
                 if let Some(action) = action {
-                    out.push(Step { at, action, args, checks, part });
+                    out.push(Step {
+                        at,
+                        action,
+                        args,
+                        checks,
+                        part,
+                    });
                 }
             }
         }
@@ -424,7 +600,10 @@ impl Loader {
         let mut missing = Vec::new();
         let mut fixes_arguments = None;
         scenario.each_step(&mut |step| {
-            expects |= matches!(step.action, Action::ClientExpects(_) | Action::ProxyExpects(_));
+            expects |= matches!(
+                step.action,
+                Action::ClientExpects(_) | Action::ProxyExpects(_)
+            );
             for text in step.args.texts() {
                 for name in names_in(text) {
                     if !captured.contains(name) && !interpolate::is_built_in(name) {
@@ -433,25 +612,42 @@ impl Loader {
                 }
             }
             captured.extend(step.args.capture.clone());
-            let whole = [&step.args.arguments, &step.args.json].into_iter().flatten();
-            if matches!(step.action, Action::ClientSends(super::model::ClientMessage::Run))
-                && whole.clone().count() > 0
+            let whole = [&step.args.arguments, &step.args.json]
+                .into_iter()
+                .flatten();
+            if matches!(
+                step.action,
+                Action::ClientSends(super::model::ClientMessage::Run)
+            ) && whole.clone().count() > 0
                 && !whole.clone().any(|text| text.contains("${token}"))
             {
-                fixes_arguments = Some("its run request's arguments do not hold ${token}, which tells its connections");
+                fixes_arguments = Some(
+                    "its run request's arguments do not hold ${token}, which tells its connections",
+                );
             }
             if matches!(step.action, Action::ProxyRefuses) {
-                fixes_arguments = Some("its proxy turns connections away before they can say whose they are");
+                fixes_arguments =
+                    Some("its proxy turns connections away before they can say whose they are");
             }
         });
         for (at, name) in missing {
-            self.mistakes.push(Mistake { at, kind: MistakeKind::UsedBeforeCaptured(name) });
+            self.mistakes.push(Mistake {
+                at,
+                kind: MistakeKind::UsedBeforeCaptured(name),
+            });
         }
         if !expects {
-            self.mistake(source, &node.place, MistakeKind::NoExpectation(scenario.id.clone()));
+            self.mistake(
+                source,
+                &node.place,
+                MistakeKind::NoExpectation(scenario.id.clone()),
+            );
         }
         if let (Some(why), false) = (fixes_arguments, scenario.exclusive) {
-            let kind = MistakeKind::NeedsExclusive { id: scenario.id.clone(), why };
+            let kind = MistakeKind::NeedsExclusive {
+                id: scenario.id.clone(),
+                why,
+            };
             self.mistake(source, &node.place, kind);
         }
     }

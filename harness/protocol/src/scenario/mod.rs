@@ -17,7 +17,7 @@ pub use error::{Mistake, MistakeKind};
 pub use interpolate::replace;
 pub use load::Suite;
 pub use model::{
-    Action, Args, ClientExpectation, ClientMessage, Fixture, Iut, Located, Part, Place, ProxyExpectation, ProxyMessage,
-    Scenario, Source, Step,
+    Action, Args, ClientExpectation, ClientMessage, Fixture, Iut, Located, Part, Place,
+    ProxyExpectation, ProxyMessage, Scenario, Source, Step,
 };
 pub use vocabulary::json_schema;

@@ -30,7 +30,10 @@ impl Located {
     /// `path:line:column`.
     #[must_use]
     pub fn display(&self) -> String {
-        format!("{}:{}:{}", self.source.path, self.place.line, self.place.column)
+        format!(
+            "{}:{}:{}",
+            self.source.path, self.place.line, self.place.column
+        )
     }
 }
 
@@ -62,7 +65,10 @@ impl Fixture {
     /// The configuration key below `[provider.volumes]`.
     #[must_use]
     pub fn key(self) -> &'static str {
-        Self::ALL.iter().find(|(fixture, _)| *fixture == self).map_or("", |(_, key)| key)
+        Self::ALL
+            .iter()
+            .find(|(fixture, _)| *fixture == self)
+            .map_or("", |(_, key)| key)
     }
 }
 

@@ -27,7 +27,10 @@ pub(super) struct Node {
 #[derive(Debug, Clone)]
 pub(super) enum Data {
     /// Any scalar; `plain` tells an unquoted one.
-    Scalar { text: String, plain: bool },
+    Scalar {
+        text: String,
+        plain: bool,
+    },
     Sequence(Vec<Node>),
     Mapping(Vec<(Node, Node)>),
 }
@@ -61,13 +64,28 @@ struct Offsets(Vec<usize>);
 
 impl Offsets {
     fn new(text: &str) -> Self {
-        Self(text.char_indices().map(|(at, _)| at).chain([text.len()]).collect())
+        Self(
+            text.char_indices()
+                .map(|(at, _)| at)
+                .chain([text.len()])
+                .collect(),
+        )
     }
 
     fn place(&self, span: Span) -> Place {
-        let byte = |index: usize| self.0.get(index).or(self.0.last()).copied().unwrap_or_default();
+        let byte = |index: usize| {
+            self.0
+                .get(index)
+                .or(self.0.last())
+                .copied()
+                .unwrap_or_default()
+        };
         let (start, end) = (byte(span.start.index()), byte(span.end.index()));
-        Place { line: span.start.line(), column: span.start.col() + 1, bytes: start..end.max(start) }
+        Place {
+            line: span.start.line(),
+            column: span.start.col() + 1,
+            bytes: start..end.max(start),
+        }
     }
 }
 
@@ -80,20 +98,33 @@ pub(super) fn parse(text: &str) -> Result<Node, NotYaml> {
     for step in Parser::new_from_str(text) {
         let (event, span) = step.map_err(|error| {
             let mark = *error.marker();
-            NotYaml { place: offsets.place(Span::empty(mark)), what: error.info().to_owned() }
+            NotYaml {
+                place: offsets.place(Span::empty(mark)),
+                what: error.info().to_owned(),
+            }
         })?;
         let place = offsets.place(span);
         let complete = match event {
-            Event::Scalar(text, style, _, _) => {
-                Some(Node { place, data: Data::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain } })
-            }
+            Event::Scalar(text, style, _, _) => Some(Node {
+                place,
+                data: Data::Scalar {
+                    text: text.into_owned(),
+                    plain: style == ScalarStyle::Plain,
+                },
+            }),
             Event::SequenceStart(..) => {
-                open.push(Node { place, data: Data::Sequence(Vec::new()) });
+                open.push(Node {
+                    place,
+                    data: Data::Sequence(Vec::new()),
+                });
                 keys.push(None);
                 None
             }
             Event::MappingStart(..) => {
-                open.push(Node { place, data: Data::Mapping(Vec::new()) });
+                open.push(Node {
+                    place,
+                    data: Data::Mapping(Vec::new()),
+                });
                 keys.push(None);
                 None
             }
@@ -101,21 +132,48 @@ pub(super) fn parse(text: &str) -> Result<Node, NotYaml> {
                 keys.pop();
                 open.pop()
             }
-            Event::Alias(_) => return Err(NotYaml { place, what: "aliases are not used in scenario files".into() }),
+            Event::Alias(_) => {
+                return Err(NotYaml {
+                    place,
+                    what: "aliases are not used in scenario files".into(),
+                });
+            }
             _ => None,
         };
         let Some(node) = complete else { continue };
         match (open.last_mut(), keys.last_mut()) {
-            (Some(Node { data: Data::Sequence(items), .. }), _) => items.push(node),
-            (Some(Node { data: Data::Mapping(entries), .. }), Some(key)) => match key.take() {
+            (
+                Some(Node {
+                    data: Data::Sequence(items),
+                    ..
+                }),
+                _,
+            ) => items.push(node),
+            (
+                Some(Node {
+                    data: Data::Mapping(entries),
+                    ..
+                }),
+                Some(key),
+            ) => match key.take() {
                 None => *key = Some(node),
                 Some(name) => entries.push((name, node)),
             },
             _ if root.is_some() => {
-                return Err(NotYaml { place: node.place, what: "one document a file is expected".into() });
+                return Err(NotYaml {
+                    place: node.place,
+                    what: "one document a file is expected".into(),
+                });
             }
             _ => root = Some(node),
         }
     }
-    root.ok_or_else(|| NotYaml { place: Place { line: 1, column: 1, bytes: 0..0 }, what: "the file is empty".into() })
+    root.ok_or_else(|| NotYaml {
+        place: Place {
+            line: 1,
+            column: 1,
+            bytes: 0..0,
+        },
+        what: "the file is empty".into(),
+    })
 }

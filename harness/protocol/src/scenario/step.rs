@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::error::{Mistake, MistakeKind, close};
 use super::load::Defaults;
-use super::model::{Action, Args, ClientExpectation, ClientMessage, ProxyExpectation, ProxyMessage, Source};
+use super::model::{
+    Action, Args, ClientExpectation, ClientMessage, ProxyExpectation, ProxyMessage, Source,
+};
 use super::node::{Data, Node, Place};
 use super::vocabulary::{self, FIELDS, Form, STEP_KEYS};
 use crate::wire::mutate::Mutation;
@@ -31,33 +33,55 @@ impl<'a> StepReader<'a> {
             let keys = STEP_KEYS.iter().map(|(key, _)| (*key).to_owned()).collect();
             Mistake::new(source, &node.place, MistakeKind::UnknownStep(keys))
         };
-        let Data::Mapping(entries) = &node.data else { return Err(vec![unknown()]) };
+        let Data::Mapping(entries) = &node.data else {
+            return Err(vec![unknown()]);
+        };
         let mut mistakes = Vec::new();
         let mut verb = None;
         let mut rest: Vec<(&Node, &str, &Node)> = Vec::new();
         for (key, value) in entries {
             let Some(name) = key.text() else {
-                let kind = MistakeKind::WrongNode { what: "a step".into(), expected: "a name as key", found: key.kind() };
+                let kind = MistakeKind::WrongNode {
+                    what: "a step".into(),
+                    expected: "a name as key",
+                    found: key.kind(),
+                };
                 mistakes.push(Mistake::new(source, &key.place, kind));
                 continue;
             };
-            let known = STEP_KEYS.iter().find(|(step, _)| *step == name).map(|(step, _)| *step);
+            let known = STEP_KEYS
+                .iter()
+                .find(|(step, _)| *step == name)
+                .map(|(step, _)| *step);
             match (known, verb) {
                 (Some(step), None) => verb = Some((step, value)),
                 (Some(step), Some(_)) => {
-                    let kind = MistakeKind::UnknownMember { what: "this step".into(), member: step.into(), known: vec![] };
+                    let kind = MistakeKind::UnknownMember {
+                        what: "this step".into(),
+                        member: step.into(),
+                        known: vec![],
+                    };
                     mistakes.push(Mistake::new(source, &key.place, kind));
                 }
                 (None, _) if rest.iter().any(|(_, other, _)| *other == name) => {
-                    mistakes.push(Mistake::new(source, &key.place, MistakeKind::Repeated(name.to_owned())));
+                    mistakes.push(Mistake::new(
+                        source,
+                        &key.place,
+                        MistakeKind::Repeated(name.to_owned()),
+                    ));
                 }
                 (None, _) => rest.push((key, name, value)),
             }
         }
         match verb {
-            Some((verb, value)) if mistakes.is_empty() => {
-                Ok(Self { source, verb, value, rest, allowed: Vec::new(), mistakes })
-            }
+            Some((verb, value)) if mistakes.is_empty() => Ok(Self {
+                source,
+                verb,
+                value,
+                rest,
+                allowed: Vec::new(),
+                mistakes,
+            }),
             Some(_) => Err(mistakes),
             None => {
                 mistakes.push(unknown());
@@ -79,7 +103,13 @@ impl<'a> StepReader<'a> {
     }
 
     fn bad(&mut self, place: &Place, member: &str, why: impl Into<String>) {
-        self.mistake(place, MistakeKind::BadValue { member: member.to_owned(), why: why.into() });
+        self.mistake(
+            place,
+            MistakeKind::BadValue {
+                member: member.to_owned(),
+                why: why.into(),
+            },
+        );
     }
 
     fn take(&mut self, name: &'static str) -> Option<&'a Node> {
@@ -96,7 +126,11 @@ impl<'a> StepReader<'a> {
     fn text(&mut self, node: &Node, what: &str) -> Option<String> {
         let text = node.text().map(str::to_owned);
         if text.is_none() {
-            let kind = MistakeKind::WrongNode { what: format!("`{what}`"), expected: "text", found: node.kind() };
+            let kind = MistakeKind::WrongNode {
+                what: format!("`{what}`"),
+                expected: "text",
+                found: node.kind(),
+            };
             self.mistake(&node.place, kind);
         }
         text
@@ -111,14 +145,21 @@ impl<'a> StepReader<'a> {
         };
         let number = parsed.ok().and_then(|number| T::try_from(number).ok());
         if number.is_none() {
-            self.bad(&node.place, name, format!("`{text}` is no number that fits here"));
+            self.bad(
+                &node.place,
+                name,
+                format!("`{text}` is no number that fits here"),
+            );
         }
         number
     }
 
     /// The fragment's name, and what its steps mean by the names that they leave out.
     pub(super) fn play(&mut self, defaults: &Defaults) -> (Option<TextValue>, Defaults) {
-        let name = self.text(self.value, "play").map(|text| TextValue { text, place: self.value.place.clone() });
+        let name = self.text(self.value, "play").map(|text| TextValue {
+            text,
+            place: self.value.place.clone(),
+        });
         let on = self.take_text("on").or_else(|| defaults.on.clone());
         let run = self.take_text("run").or_else(|| defaults.run.clone());
         (name, Defaults { on, run })
@@ -128,13 +169,20 @@ impl<'a> StepReader<'a> {
         let times = self.text(self.value, "repeat").and_then(|text| {
             let times = text.parse().ok().filter(|times| *times > 0);
             if times.is_none() {
-                self.bad(&self.value.place.clone(), "repeat", "a number from 1 is expected");
+                self.bad(
+                    &self.value.place.clone(),
+                    "repeat",
+                    "a number from 1 is expected",
+                );
             }
             times
         });
         let steps = self.take("steps").cloned();
         if steps.is_none() {
-            let kind = MistakeKind::Missing { what: "`repeat`".into(), member: "steps" };
+            let kind = MistakeKind::Missing {
+                what: "`repeat`".into(),
+                member: "steps",
+            };
             self.mistake(&self.value.place.clone(), kind);
         }
         (times, steps)
@@ -158,23 +206,51 @@ impl<'a> StepReader<'a> {
                 args.run = Some(value);
                 (Some(Action::ProxyCloses), &[])
             }
-            "proxy refuses" => (self.one_of(&value, &["connections"]).map(|_| Action::ProxyRefuses), &[]),
+            "proxy refuses" => (
+                self.one_of(&value, &["connections"])
+                    .map(|_| Action::ProxyRefuses),
+                &[],
+            ),
             "not applicable" => (Some(Action::NotApplicable(value)), &[]),
             "client sends" => match ClientMessage::named(&value) {
-                Some(message) => (Some(Action::ClientSends(message)), vocabulary::client_sends(message)),
-                None => (self.unknown(&value, ClientMessage::ALL.iter().map(|m| m.name())), &[]),
+                Some(message) => (
+                    Some(Action::ClientSends(message)),
+                    vocabulary::client_sends(message),
+                ),
+                None => (
+                    self.unknown(&value, ClientMessage::ALL.iter().map(|m| m.name())),
+                    &[],
+                ),
             },
             "client expects" => match ClientExpectation::named(&value) {
-                Some(message) => (Some(Action::ClientExpects(message)), vocabulary::client_expects(message)),
-                None => (self.unknown(&value, ClientExpectation::ALL.iter().map(|m| m.name())), &[]),
+                Some(message) => (
+                    Some(Action::ClientExpects(message)),
+                    vocabulary::client_expects(message),
+                ),
+                None => (
+                    self.unknown(&value, ClientExpectation::ALL.iter().map(|m| m.name())),
+                    &[],
+                ),
             },
             "proxy sends" => match ProxyMessage::named(&value) {
-                Some(message) => (Some(Action::ProxySends(message)), vocabulary::proxy_sends(message)),
-                None => (self.unknown(&value, ProxyMessage::ALL.iter().map(|m| m.name())), &[]),
+                Some(message) => (
+                    Some(Action::ProxySends(message)),
+                    vocabulary::proxy_sends(message),
+                ),
+                None => (
+                    self.unknown(&value, ProxyMessage::ALL.iter().map(|m| m.name())),
+                    &[],
+                ),
             },
             _ => match ProxyExpectation::named(&value) {
-                Some(message) => (Some(Action::ProxyExpects(message)), vocabulary::proxy_expects(message)),
-                None => (self.unknown(&value, ProxyExpectation::ALL.iter().map(|m| m.name())), &[]),
+                Some(message) => (
+                    Some(Action::ProxyExpects(message)),
+                    vocabulary::proxy_expects(message),
+                ),
+                None => (
+                    self.unknown(&value, ProxyExpectation::ALL.iter().map(|m| m.name())),
+                    &[],
+                ),
             },
         };
         if action.is_some() {
@@ -197,7 +273,11 @@ impl<'a> StepReader<'a> {
 
     fn unknown<'b>(&mut self, name: &str, known: impl Iterator<Item = &'b str>) -> Option<Action> {
         let known = close(name, known);
-        let kind = MistakeKind::UnknownName { verb: self.verb.to_owned(), name: name.to_owned(), known };
+        let kind = MistakeKind::UnknownName {
+            verb: self.verb.to_owned(),
+            name: name.to_owned(),
+            known,
+        };
         self.mistake(&self.value.place.clone(), kind);
         None
     }
@@ -236,7 +316,11 @@ impl<'a> StepReader<'a> {
             .filter(|c| !c.is_ascii_whitespace())
             .collect();
         if digits.len() % 2 == 1 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-            self.bad(&node.place, name, "an even number of hex digits is expected");
+            self.bad(
+                &node.place,
+                name,
+                "an even number of hex digits is expected",
+            );
         }
         Some(text)
     }
@@ -261,16 +345,23 @@ impl<'a> StepReader<'a> {
     }
 
     fn parts(&mut self, name: &'static str) -> Vec<(String, String)> {
-        let Some(node) = self.take(name) else { return Vec::new() };
+        let Some(node) = self.take(name) else {
+            return Vec::new();
+        };
         let Data::Mapping(entries) = &node.data else {
-            let kind =
-                MistakeKind::WrongNode { what: "`parts`".into(), expected: "a mapping of JSON pointers", found: node.kind() };
+            let kind = MistakeKind::WrongNode {
+                what: "`parts`".into(),
+                expected: "a mapping of JSON pointers",
+                found: node.kind(),
+            };
             self.mistake(&node.place, kind);
             return Vec::new();
         };
         let mut parts = Vec::new();
         for (key, value) in entries {
-            let (Some(pointer), Some(json)) = (self.text(key, name), self.text(value, name)) else { continue };
+            let (Some(pointer), Some(json)) = (self.text(key, name), self.text(value, name)) else {
+                continue;
+            };
             if !pointer.is_empty() && !pointer.starts_with('/') {
                 self.bad(&key.place, name, "a JSON pointer starts with `/`");
             }
@@ -283,11 +374,21 @@ impl<'a> StepReader<'a> {
     /// The JSON that a text stands for must parse; what stands for itself only when played is filled in with a word.
     fn check_json(&mut self, place: &Place, name: &str, text: &str) {
         let filled = super::interpolate::replace(text, |name| {
-            Some(if name.starts_with("json:") { "null".into() } else { "x".into() })
+            Some(if name.starts_with("json:") {
+                "null".into()
+            } else {
+                "x".into()
+            })
         });
         if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&filled) {
             let why = error.to_string();
-            self.mistake(place, MistakeKind::BadJson { member: name.to_owned(), why });
+            self.mistake(
+                place,
+                MistakeKind::BadJson {
+                    member: name.to_owned(),
+                    why,
+                },
+            );
         }
     }
 
@@ -302,7 +403,11 @@ impl<'a> StepReader<'a> {
             } else {
                 close(name, self.allowed.iter().copied())
             };
-            let kind = MistakeKind::UnknownMember { what: what.clone(), member: name.to_owned(), known };
+            let kind = MistakeKind::UnknownMember {
+                what: what.clone(),
+                member: name.to_owned(),
+                known,
+            };
             self.mistake(&key.place, kind);
         }
         self.mistakes
@@ -311,5 +416,14 @@ impl<'a> StepReader<'a> {
 
 const _: () = {
     // Every form has a reader above; a new one must be added to `field` and to the schema.
-    let _ = [Form::Name, Form::Text, Form::Number, Form::Byte, Form::Json, Form::Hex, Form::Mutation, Form::Parts];
+    let _ = [
+        Form::Name,
+        Form::Text,
+        Form::Number,
+        Form::Byte,
+        Form::Json,
+        Form::Hex,
+        Form::Mutation,
+        Form::Parts,
+    ];
 };

@@ -4,7 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::model::{ClientExpectation, ClientMessage, Fixture, Iut, ProxyExpectation, ProxyMessage};
+use super::model::{
+    ClientExpectation, ClientMessage, Fixture, Iut, ProxyExpectation, ProxyMessage,
+};
 
 /// What a detail's value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +59,18 @@ fields! {
 }
 
 const RUN_REQUEST: &[&str] = &[
-    "on", "run", "number", "channel-field", "json", "hex", "arguments", "image", "volume-mounts", "fuse-file-mounts",
-    "fuse-directory-mounts", "mutate",
+    "on",
+    "run",
+    "number",
+    "channel-field",
+    "json",
+    "hex",
+    "arguments",
+    "image",
+    "volume-mounts",
+    "fuse-file-mounts",
+    "fuse-directory-mounts",
+    "mutate",
 ];
 const CHANNEL_ASK: &[&str] = &["run", "channel", "number", "json", "hex", "mutate"];
 const RESPONSE: &[&str] = &["run", "json", "parts"];
@@ -67,7 +79,10 @@ pub(super) fn client_sends(message: ClientMessage) -> &'static [&'static str] {
     match message {
         ClientMessage::Credential => &["on", "text", "mode", "hex", "scope", "channel-field"],
         ClientMessage::Run => RUN_REQUEST,
-        ClientMessage::Stop | ClientMessage::Enqueue | ClientMessage::Dequeue | ClientMessage::Schema => CHANNEL_ASK,
+        ClientMessage::Stop
+        | ClientMessage::Enqueue
+        | ClientMessage::Dequeue
+        | ClientMessage::Schema => CHANNEL_ASK,
         ClientMessage::ChannelRequest => &["run", "channel", "number", "hex"],
         ClientMessage::ChannelResponse => &["run", "channel", "hex", "json"],
         ClientMessage::ChannelFinish => &["run", "channel"],
@@ -81,7 +96,11 @@ pub(super) fn client_expects(expectation: ClientExpectation) -> &'static [&'stat
     use ClientExpectation as E;
     match expectation {
         E::Id => &["run", "capture", "parts"],
-        E::VolumeHeld | E::VolumeMounted | E::VolumeFuseServed | E::VolumeMountUnsupported | E::VolumeMode => RESPONSE,
+        E::VolumeHeld
+        | E::VolumeMounted
+        | E::VolumeFuseServed
+        | E::VolumeMountUnsupported
+        | E::VolumeMode => RESPONSE,
         E::Error | E::Chunk | E::Inactive => RESPONSE,
         E::Active | E::Relayed | E::Finish | E::BareFinish => &["run"],
         E::Answer | E::ChannelFinish | E::BareChannelFinish => &["run", "channel"],
@@ -92,9 +111,10 @@ pub(super) fn client_expects(expectation: ClientExpectation) -> &'static [&'stat
 
 pub(super) fn proxy_sends(message: ProxyMessage) -> &'static [&'static str] {
     match message {
-        ProxyMessage::Begun | ProxyMessage::Error | ProxyMessage::Chunk | ProxyMessage::Inactive => {
-            &["run", "json", "hex"]
-        }
+        ProxyMessage::Begun
+        | ProxyMessage::Error
+        | ProxyMessage::Chunk
+        | ProxyMessage::Inactive => &["run", "json", "hex"],
         ProxyMessage::Active => &["run", "hex"],
         ProxyMessage::Finish => &["run"],
         ProxyMessage::Answer => &["run", "channel", "answer", "json", "hex"],
@@ -117,31 +137,50 @@ pub(super) fn proxy_expects(expectation: ProxyExpectation) -> &'static [&'static
 
 /// The keys that make a step, apart from the four speaking ones.
 pub(super) const STEP_KEYS: &[(&str, &str)] = &[
-    ("client connects", "the client opens a WebSocket: `authorized`, or `bare` without the credential"),
+    (
+        "client connects",
+        "the client opens a WebSocket: `authorized`, or `bare` without the credential",
+    ),
     ("client closes", "the client closes its WebSocket, by name"),
     ("client sends", "the client sends this message"),
     ("client expects", "the client must receive this"),
     ("proxy sends", "the proxy sends this message"),
     ("proxy expects", "the proxy must receive this"),
-    ("proxy closes", "the proxy closes its WebSocket, of this run"),
-    ("proxy refuses", "from here on the proxy turns this many connections away: `connections`"),
+    (
+        "proxy closes",
+        "the proxy closes its WebSocket, of this run",
+    ),
+    (
+        "proxy refuses",
+        "from here on the proxy turns this many connections away: `connections`",
+    ),
     ("play", "the steps of a fragment"),
     ("control", "the mended conversation, which must succeed"),
     ("witness", "an ordinary exchange, which must still work"),
     ("either order", "branches that happen in any order"),
-    ("one of", "branches of which exactly one happens; the first step of each decides"),
+    (
+        "one of",
+        "branches of which exactly one happens; the first step of each decides",
+    ),
     ("repeat", "how often the `steps` happen"),
-    ("not applicable", "the scenario cannot go on for this reason"),
+    (
+        "not applicable",
+        "the scenario cannot go on for this reason",
+    ),
 ];
 
 fn field_schema(name: &str) -> Value {
-    let Some(field) = FIELDS.iter().find(|field| field.name == name) else { return json!({}) };
+    let Some(field) = FIELDS.iter().find(|field| field.name == name) else {
+        return json!({});
+    };
     let mut schema = match field.form {
         Form::Number => json!({"type": ["integer", "string"]}),
         Form::Byte => json!({"type": ["integer", "string"]}),
         Form::Hex => json!({"type": "string", "pattern": "^([0-9a-fA-F \\n]|\\$\\{[^}]*\\})*$"}),
         Form::Parts => json!({"type": "object", "propertyNames": {"pattern": "^(/.*)?$"}}),
-        Form::Name | Form::Text | Form::Json | Form::Mutation => json!({"type": ["string", "number"]}),
+        Form::Name | Form::Text | Form::Json | Form::Mutation => {
+            json!({"type": ["string", "number"]})
+        }
     };
     schema["description"] = json!(field.about);
     schema
@@ -162,16 +201,32 @@ fn step_schema(verb: &str, message: &str, fields: &[&str]) -> Value {
 pub fn json_schema() -> Value {
     let mut steps = Vec::new();
     for message in ClientMessage::ALL {
-        steps.push(step_schema("client sends", message.name(), client_sends(*message)));
+        steps.push(step_schema(
+            "client sends",
+            message.name(),
+            client_sends(*message),
+        ));
     }
     for message in ClientExpectation::ALL {
-        steps.push(step_schema("client expects", message.name(), client_expects(*message)));
+        steps.push(step_schema(
+            "client expects",
+            message.name(),
+            client_expects(*message),
+        ));
     }
     for message in ProxyMessage::ALL {
-        steps.push(step_schema("proxy sends", message.name(), proxy_sends(*message)));
+        steps.push(step_schema(
+            "proxy sends",
+            message.name(),
+            proxy_sends(*message),
+        ));
     }
     for message in ProxyExpectation::ALL {
-        steps.push(step_schema("proxy expects", message.name(), proxy_expects(*message)));
+        steps.push(step_schema(
+            "proxy expects",
+            message.name(),
+            proxy_expects(*message),
+        ));
     }
     let list = json!({"type": "array", "items": {"$ref": "#/$defs/step"}});
     let branches = json!({"type": "array", "items": list, "minItems": 2});
@@ -182,16 +237,32 @@ pub fn json_schema() -> Value {
         json!({"type": "object", "properties": properties, "required": [key], "additionalProperties": false})
     };
     let name = json!({"type": "string"});
-    steps.push(object("client connects", json!({"enum": ["authorized", "bare"]}), json!({"on": name})));
+    steps.push(object(
+        "client connects",
+        json!({"enum": ["authorized", "bare"]}),
+        json!({"on": name}),
+    ));
     steps.push(object("client closes", name.clone(), json!({})));
     steps.push(object("proxy closes", name.clone(), json!({})));
-    steps.push(object("proxy refuses", json!({"const": "connections"}), json!({})));
-    steps.push(object("play", name.clone(), json!({"on": name, "run": name})));
+    steps.push(object(
+        "proxy refuses",
+        json!({"const": "connections"}),
+        json!({}),
+    ));
+    steps.push(object(
+        "play",
+        name.clone(),
+        json!({"on": name, "run": name}),
+    ));
     steps.push(object("control", list.clone(), json!({})));
     steps.push(object("witness", list.clone(), json!({})));
     steps.push(object("either order", branches.clone(), json!({})));
     steps.push(object("one of", branches, json!({})));
-    steps.push(object("repeat", json!({"type": "integer", "minimum": 1}), json!({"steps": list})));
+    steps.push(object(
+        "repeat",
+        json!({"type": "integer", "minimum": 1}),
+        json!({"steps": list}),
+    ));
     steps.push(object("not applicable", name.clone(), json!({})));
     let fixtures: Vec<_> = Fixture::ALL.iter().map(|(_, key)| *key).collect();
     json!({
