@@ -1,22 +1,182 @@
-//! Results for programs.
+//! Results as JSON Lines on standard output, each as it comes.
 
+use std::io::{self, Write};
+
+use diverge_protocol::rules::RequirementId;
+use serde::Serialize;
+
+use super::mask::Mask;
 use super::{Heading, Reporter};
 use crate::runner::{Finished, Progress};
+use crate::verdict::{Outcome, Summary, Verdict};
 
-/// Prints one JSON object a line.
+/// Writes one JSON object a line.
 #[derive(Debug)]
-pub struct Jsonl;
+pub struct Jsonl {
+    secrets: Vec<String>,
+}
 
 impl Jsonl {
-    /// A reporter for one run.
+    /// A reporter for the run that `heading` describes.
     #[must_use]
-    pub fn new(_: Heading) -> Self {
-        Self
+    pub fn new(heading: Heading) -> Self {
+        Self { secrets: heading.secrets }
+    }
+
+    fn masked(&self, text: &str) -> String {
+        Mask::of(&Default::default(), &self.secrets).text(text)
     }
 }
 
 impl Reporter for Jsonl {
-    fn progress(&mut self, _: &Progress) {}
+    fn progress(&mut self, progress: &Progress) {
+        match progress {
+            Progress::Done(outcome) => print(&ScenarioLine::of(outcome, &self.secrets)),
+            Progress::Note(note) => anstream::eprintln!("{}", self.masked(note)),
+        }
+    }
 
-    fn finish(&mut self, _: &Finished) {}
+    fn finish(&mut self, finished: &Finished) {
+        // What concerns no scenario has no line of its own; people still get to know.
+        for connection in &finished.unclaimed {
+            anstream::eprintln!("a connection to the proxy that no scenario asked for: {}", self.masked(connection));
+        }
+        if let Some((_, why)) = &finished.stopped {
+            anstream::eprintln!("error: {}", self.masked(why));
+        }
+        print(&SummaryLine::of(&finished.summary));
+    }
+}
+
+/// A reader that is gone is no fault of ours.
+fn print(line: &impl Serialize) {
+    let mut out = io::stdout().lock();
+    if let Ok(line) = serde_json::to_string(line) {
+        let _ = writeln!(out, "{line}");
+        let _ = out.flush();
+    }
+}
+
+#[derive(Serialize)]
+struct ScenarioLine<'a> {
+    event: &'static str,
+    id: &'a str,
+    verdict: &'static str,
+    requirements: &'a [RequirementId],
+    strength: Option<&'static str>,
+    duration_us: u64,
+    message: Option<String>,
+    #[serde(flatten)]
+    failed: Option<Failed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    failed_requirement: Option<RequirementId>,
+    failed_requirements: &'a [RequirementId],
+}
+
+impl<'a> ScenarioLine<'a> {
+    fn of(outcome: &'a Outcome, secrets: &[String]) -> Self {
+        let failed = matches!(outcome.verdict, Verdict::Fail | Verdict::Warn);
+        let mask = Mask::of(&outcome.transcript, secrets);
+        Self {
+            event: "scenario",
+            id: &outcome.id,
+            verdict: outcome.verdict.as_str(),
+            requirements: &outcome.requirements,
+            strength: outcome.strength().map(|strength| strength.as_str()),
+            duration_us: u64::try_from(outcome.duration.as_micros()).unwrap_or(u64::MAX),
+            message: outcome.message.as_deref().map(|message| mask.text(message)),
+            failed: failed.then(|| {
+                let wrong =
+                    outcome.divergence.as_ref().map_or(&outcome.requirements, |divergence| &divergence.requirements);
+                Failed { failed_requirement: wrong.first().copied(), failed_requirements: wrong }
+            }),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SummaryLine {
+    event: &'static str,
+    pass: usize,
+    fail: usize,
+    warn: usize,
+    not_applicable: usize,
+    inconclusive: usize,
+    expected_fail: usize,
+    stale: usize,
+    unstable: usize,
+}
+
+impl SummaryLine {
+    fn of(summary: &Summary) -> Self {
+        Self {
+            event: "summary",
+            pass: summary.count(Verdict::Pass),
+            fail: summary.count(Verdict::Fail),
+            warn: summary.count(Verdict::Warn),
+            not_applicable: summary.count(Verdict::NotApplicable),
+            inconclusive: summary.count(Verdict::Inconclusive),
+            expected_fail: 0,
+            stale: 0,
+            unstable: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use super::super::testing;
+    use super::*;
+
+    fn line(outcome: &Outcome) -> Value {
+        let line = serde_json::to_string(&ScenarioLine::of(outcome, &["hunter2".to_owned()])).expect("it serializes");
+        serde_json::from_str(&line).expect("it is JSON")
+    }
+
+    #[test]
+    fn a_pass_says_what_it_tested_and_has_no_message() {
+        let mut outcome = testing::outcome(Verdict::Pass);
+        outcome.duration = Duration::from_micros(812);
+        let expected = json!({
+            "event": "scenario",
+            "id": "provider/streams/one-loop",
+            "verdict": "pass",
+            "requirements": ["run.chunk.relayed"],
+            "strength": "stated",
+            "duration_us": 812,
+            "message": null,
+        });
+        assert_eq!(line(&outcome), expected);
+    }
+
+    #[test]
+    fn a_failure_names_everything_that_is_wrong_and_quotes_no_secret() {
+        let mut outcome = testing::failed();
+        outcome.message = Some("expected the chunk; got \"hunter2\"".to_owned());
+        let line = line(&outcome);
+        assert_eq!(line["verdict"], "fail");
+        assert_eq!(line["failed_requirement"], "run.chunk.verbatim");
+        assert_eq!(line["failed_requirements"], json!(["run.chunk.verbatim", "run.chunk.one-response-each"]));
+        assert_eq!(line["message"], "expected the chunk; got \"‹secret, 7 bytes›\"");
+    }
+
+    #[test]
+    fn the_members_stand_in_the_order_that_the_design_fixes() {
+        let mut summary = Summary::default();
+        summary.add(Verdict::Pass);
+        let line = serde_json::to_string(&SummaryLine::of(&summary)).expect("it serializes");
+        let expected = r#"{"event":"summary","pass":1,"fail":0,"warn":0,"not_applicable":0,"inconclusive":0,"expected_fail":0,"stale":0,"unstable":0}"#;
+        assert_eq!(line, expected);
+        let line = serde_json::to_string(&ScenarioLine::of(&testing::failed(), &[])).expect("it serializes");
+        let members = ["event", "id", "verdict", "requirements", "strength", "duration_us", "message", "failed_r"];
+        let places: Vec<_> = members.iter().map(|member| line.find(&format!("\"{member}"))).collect();
+        assert!(places.is_sorted() && places[0] == Some(1), "{line}");
+    }
 }

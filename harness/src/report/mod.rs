@@ -1,12 +1,21 @@
 //! Results for people and for programs, all from the one stream of outcomes.
 
+mod failure;
 mod jsonl;
+pub(crate) mod lanes;
+mod mask;
 mod pretty;
+mod reading;
+pub(crate) mod style;
+mod tally;
+#[cfg(test)]
+mod testing;
 mod transcripts;
 
 use diverge_protocol::scenario::Iut;
 
 pub use jsonl::Jsonl;
+pub use mask::Mask;
 pub use pretty::Pretty;
 pub use transcripts::Transcripts;
 

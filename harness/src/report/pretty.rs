@@ -1,35 +1,148 @@
-//! Results for people.
+//! Results for people: a progress bar while it goes on, each failure as it comes, and what it all comes to.
 
-use super::{Heading, Reporter};
+use std::collections::HashMap;
+use std::time::Instant;
+
+use diverge_protocol::rules::RequirementId;
+use diverge_protocol::transcript::Transcript;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::mask::Mask;
+use super::style::{self, QUIET, STRONG, paint, say};
+use super::tally::{Tally, closing, section};
+use super::{Heading, Reporter, failure};
 use crate::runner::{Finished, Progress};
+use crate::verdict::{Outcome, Summary, Verdict};
 
-/// Prints one line a result.
+/// Writes a report to standard output, and shows progress on standard error where that is a terminal.
 #[derive(Debug)]
-pub struct Pretty;
+pub struct Pretty {
+    heading: Heading,
+    mask: Mask,
+    bar: ProgressBar,
+    started: Instant,
+    summary: Summary,
+    tally: Tally,
+    /// Warnings are told when all failures have been.
+    warnings: Vec<String>,
+    /// The first of failures that are alike is told in full.
+    told: HashMap<(String, RequirementId), String>,
+    titles: Option<HashMap<String, String>>,
+}
 
 impl Pretty {
-    /// A reporter for one run.
+    /// A reporter for the run that `heading` describes.
     #[must_use]
-    pub fn new(_: Heading) -> Self {
-        Self
+    pub fn new(heading: Heading) -> Self {
+        let mask = Mask::of(&Transcript::default(), &heading.secrets);
+        let scenarios = style::count(heading.scenarios, "scenario");
+        let subject = style::printable(&mask.text(&heading.subject));
+        say(&format!("{} {subject}, {scenarios}\n", paint(STRONG, format!("{}:", heading.iut.as_str()))));
+        let bar = ProgressBar::new(heading.scenarios as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30.dim} {pos}/{len} {msg}") {
+            bar.set_style(style.progress_chars("━━─"));
+        }
+        Self {
+            heading,
+            mask,
+            bar,
+            started: Instant::now(),
+            summary: Summary::default(),
+            tally: Tally::default(),
+            warnings: Vec::new(),
+            told: HashMap::new(),
+            titles: None,
+        }
+    }
+
+    fn done(&mut self, outcome: &Outcome) {
+        self.summary.add(outcome.verdict);
+        self.tally.add(outcome, &self.mask_of(outcome));
+        match outcome.verdict {
+            Verdict::Pass | Verdict::NotApplicable => {}
+            Verdict::Fail | Verdict::Inconclusive => {
+                let story = self.story(outcome);
+                self.bar.suspend(|| say(&story));
+            }
+            Verdict::Warn => {
+                let story = self.story(outcome);
+                self.warnings.push(story + "\n");
+            }
+        }
+        let shown = [Verdict::Fail, Verdict::Warn, Verdict::Inconclusive];
+        let counts = shown.iter().filter(|verdict| self.summary.count(**verdict) > 0);
+        let counts: Vec<String> =
+            counts.map(|verdict| format!("{} {}", self.summary.count(*verdict), verdict.as_str())).collect();
+        self.bar.set_message(counts.join(", "));
+        self.bar.inc(1);
+    }
+
+    fn mask_of(&self, outcome: &Outcome) -> Mask {
+        let shows_texts = outcome.message.is_some() || !outcome.readings.is_empty();
+        if shows_texts { Mask::of(&outcome.transcript, &self.heading.secrets) } else { Mask::default() }
+    }
+
+    /// The result in full, or in short where one like it has been told.
+    fn story(&mut self, outcome: &Outcome) -> String {
+        if let Some(likeness) = failure::likeness(outcome) {
+            if let Some(like) = self.told.get(&likeness) {
+                return failure::in_short(outcome, like);
+            }
+            self.told.insert(likeness, outcome.id.clone());
+        }
+        let iut = self.heading.iut;
+        let titles = self.titles.get_or_insert_with(|| {
+            let scenarios = crate::suite::built_in(iut).unwrap_or_default();
+            scenarios.iter().map(|scenario| (scenario.id.clone(), scenario.title.clone())).collect()
+        });
+        failure::render(outcome, titles.get(&outcome.id).map(String::as_str), &self.heading)
+    }
+
+    fn unclaimed(&self, finished: &Finished) -> Option<String> {
+        let lines = finished.unclaimed.iter().map(|about| {
+            let about = style::printable(&self.mask.text(about));
+            format!("{}\n", style::wrap(&about, "  "))
+        });
+        section("connections to the proxy that no scenario asked for", lines)
+    }
+
+    fn stopped(&self, finished: &Finished) -> Option<String> {
+        let (_, why) = finished.stopped.as_ref()?;
+        let why = style::printable(&self.mask.text(why));
+        let left = self.heading.scenarios.saturating_sub(finished.summary.total());
+        let left = if left > 0 { format!("; {} not played", style::count(left, "scenario")) } else { String::new() };
+        section("the run stopped early", std::iter::once(style::wrap(&format!("{why}{left}"), "  ") + "\n"))
     }
 }
 
 impl Reporter for Pretty {
     fn progress(&mut self, progress: &Progress) {
-        let Progress::Done(outcome) = progress else { return };
-        let message = outcome.message.as_deref().unwrap_or_default();
-        anstream::println!("{:<14} {:<60} {message}", outcome.verdict.as_str(), outcome.id);
-        if let Some(divergence) = &outcome.divergence {
-            let step = divergence.step.as_ref().map(|(at, text)| format!("{} {text}", at.display()));
-            anstream::println!("    {:?}\n    {}", divergence.requirements, step.unwrap_or_default());
-            for event in &outcome.transcript.events {
-                anstream::println!("      {:>3} {:?} {:?} {:?}", event.seq, event.link, event.sender, event.what);
+        match progress {
+            Progress::Done(outcome) => self.done(outcome),
+            Progress::Note(note) => {
+                let note = style::printable(&self.mask.text(note));
+                self.bar.suspend(|| say(&paint(QUIET, note)));
             }
         }
     }
 
     fn finish(&mut self, finished: &Finished) {
-        anstream::println!("{finished:?}");
+        let elapsed = self.started.elapsed();
+        self.bar.finish_and_clear();
+        let head = if finished.strict { "warnings, which fail the run\n" } else { "warnings\n" };
+        let warnings = std::mem::take(&mut self.warnings);
+        let sections = [
+            section(head, warnings.into_iter()),
+            self.tally.not_applicable(),
+            self.tally.readings(),
+            self.tally.slowest(),
+            self.tally.broken(),
+            self.tally.topics(),
+            self.tally.provisional(),
+            self.unclaimed(finished),
+            self.stopped(finished),
+        ];
+        sections.iter().flatten().for_each(|section| say(section));
+        say(&closing(finished, elapsed));
     }
 }

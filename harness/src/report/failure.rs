@@ -1,0 +1,206 @@
+//! One result that is no pass, told so that its reader can mend what is wrong.
+
+use diverge_protocol::rules::RequirementId;
+use diverge_protocol::transcript::Transcript;
+
+use super::Heading;
+use super::lanes::{self, Offence};
+use super::mask::Mask;
+use super::style::{self, QUIET, STRONG, paint, wrap};
+use crate::verdict::{Divergence, Outcome, Verdict};
+
+/// Columns that the labels take.
+const LABEL: usize = 12;
+
+/// The whole story of `outcome`; `title` is what its scenario is about.
+pub(super) fn render(outcome: &Outcome, title: Option<&str>, heading: &Heading) -> String {
+    let mask = Mask::of(&outcome.transcript, &heading.secrets);
+    let mut story = Story { lines: vec![head(outcome)], mask: &mask };
+    if let Some(title) = title {
+        story.lines.push(wrap(title, &" ".repeat(LABEL)));
+    }
+    story.lines.push(String::new());
+    match &outcome.divergence {
+        Some(divergence) => story.divergence(divergence),
+        None => story.entry("because", outcome.message.as_deref().unwrap_or_default()),
+    }
+    if let Some(divergence) = &outcome.divergence {
+        story.requirements(&divergence.requirements);
+        // What the message adds to the divergence, such as that the process ended.
+        let told = format!("expected {}; got {}", divergence.allowed, divergence.received);
+        if let Some(more) = outcome.message.as_deref().and_then(|message| message.strip_prefix(&told)) {
+            story.entry("and", more.trim_start_matches("; "));
+        }
+    }
+    story.lanes(outcome);
+    story.lines.push(String::new());
+    story.lines.push(label("replay", &replay(heading, &outcome.id, &mask)));
+    story.lines.push(String::new());
+    story.lines.join("\n")
+}
+
+/// One line for a result that went the way of another that has been told already.
+pub(super) fn in_short(outcome: &Outcome, like: &str) -> String {
+    let like = if like == outcome.id { String::new() } else { paint(QUIET, format!("  as in {like}")) };
+    format!("{}{like}", head(outcome))
+}
+
+/// What makes two failures alike: the step and the requirement to blame.
+pub(super) fn likeness(outcome: &Outcome) -> Option<(String, RequirementId)> {
+    let divergence = outcome.divergence.as_ref()?;
+    let (at, _) = divergence.step.as_ref()?;
+    Some((at.display(), *divergence.requirements.first()?))
+}
+
+/// Whether what decided rests on a number that the revision may have moved.
+pub(super) fn is_provisional(outcome: &Outcome) -> bool {
+    let judged = outcome.divergence.as_ref().map_or(&outcome.requirements, |divergence| &divergence.requirements);
+    judged.iter().filter_map(|id| id.requirement()).any(|requirement| requirement.provisional)
+}
+
+/// The command that plays one scenario again.
+pub(super) fn replay(heading: &Heading, id: &str, mask: &Mask) -> String {
+    let id = shlex::try_quote(id).map_or_else(|_| id.to_owned(), std::borrow::Cow::into_owned);
+    // The program's own name is no secret, even where the credential happens to be a part of it.
+    let (program, arguments) = heading.replay.split_once(' ').unwrap_or((&heading.replay, ""));
+    format!("{program} {} --scenario {id}", mask.text(arguments))
+}
+
+fn head(outcome: &Outcome) -> String {
+    let word = match outcome.verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "FAIL",
+        Verdict::Warn => "warn",
+        Verdict::NotApplicable => "n/a",
+        Verdict::Inconclusive => "inconclusive",
+    };
+    let provisional = if is_provisional(outcome) && outcome.divergence.is_some() { "  provisional" } else { "" };
+    let padding = " ".repeat(LABEL.saturating_sub(word.len()).max(1));
+    format!(
+        "{}{padding}{}  {}",
+        paint(style::of(outcome.verdict), word),
+        paint(STRONG, &outcome.id),
+        paint(QUIET, format!("{}{provisional}", style::duration(outcome.duration)))
+    )
+}
+
+fn label(label: &str, text: &str) -> String {
+    format!("{}{text}", paint(QUIET, format!("  {label:<width$}", width = LABEL - 2)))
+}
+
+struct Story<'a> {
+    lines: Vec<String>,
+    mask: &'a Mask,
+}
+
+impl Story<'_> {
+    fn entry(&mut self, name: &str, text: &str) {
+        let text = style::printable(&self.mask.text(text));
+        let wrapped = wrap(&text, &" ".repeat(LABEL));
+        self.lines.push(label(name, wrapped.trim_start()));
+    }
+
+    fn divergence(&mut self, divergence: &Divergence) {
+        match &divergence.step {
+            Some((at, text)) => {
+                self.lines.push(label("step", &self.mask.text(text)));
+                self.lines.push(label("", &paint(QUIET, at.display())));
+            }
+            None => self.lines.push(label("step", "after the last one")),
+        }
+        self.entry("allowed", &divergence.allowed);
+        self.entry("received", &divergence.received);
+        if let Some(pointer) = &divergence.pointer {
+            self.entry("at", pointer);
+        }
+    }
+
+    fn requirements(&mut self, requirements: &[RequirementId]) {
+        self.lines.push(String::new());
+        for (at, id) in requirements.iter().enumerate() {
+            let name = if at == 0 { "breaks" } else { "and" };
+            let Some(requirement) = id.requirement() else {
+                self.lines.push(label(name, id.as_str()));
+                continue;
+            };
+            let strength = paint(QUIET, format!("  {}", style::strength(requirement)));
+            self.lines.push(label(name, &format!("{}{strength}", paint(STRONG, id))));
+            self.lines.push(wrap(&requirement.text, &" ".repeat(LABEL)));
+            self.lines.push(paint(QUIET, wrap(&style::source(requirement), &" ".repeat(LABEL))));
+        }
+    }
+
+    fn lanes(&mut self, outcome: &Outcome) {
+        let Transcript { events, .. } = &outcome.transcript;
+        let Some(divergence) = outcome.divergence.as_ref().filter(|_| !events.is_empty()) else { return };
+        let offence = divergence.seq.map_or(Offence::Silence(outcome.duration), Offence::Event);
+        self.lines.push(String::new());
+        self.lines.push(lanes::of_transcript(&outcome.transcript, offence, self.mask).trim_end().to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn a_failure_says_where_what_why_and_how_to_see_it_again() {
+        let story = plain(&render(&testing::failed(), Some("A loop is relayed"), &testing::heading()));
+        for part in [
+            "FAIL        provider/streams/one-loop  1.9 ms",
+            "            A loop is relayed",
+            "  step      client expects chunk",
+            "            scenarios/provider/streams.yaml:14:9",
+            "  allowed   the chunk that the proxy sent",
+            "  received  a chunk with \"‹secret, 7 bytes›\"",
+            "  at        /type",
+            "  breaks    run.chunk.verbatim  stated",
+            "  and       run.chunk.one-response-each  ",
+            "  replay    diverge-conformance run provider --launch 'serve ‹secret, 7 bytes›' --scenario \
+             provider/streams/one-loop",
+        ] {
+            assert!(story.lines().any(|line| line.starts_with(part)), "`{part}` in\n{story}");
+        }
+        let verbatim = testing::id("run.chunk.verbatim").requirement().expect("it is there");
+        assert!(story.contains(verbatim.text.split_at(40).0) && story.contains(&verbatim.source.section), "{story}");
+    }
+
+    #[test]
+    fn a_secret_is_in_no_part_of_it_and_no_line_is_too_wide() {
+        let story = plain(&render(&testing::failed(), None, &testing::heading()));
+        assert!(!story.contains("hunter2"), "{story}");
+        for line in story.lines().filter(|line| !line.contains("replay")) {
+            assert!(style::width(line) <= style::WIDTH, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_the_process_did_besides_is_told() {
+        let mut outcome = testing::failed();
+        outcome.message.as_mut().expect("it has one").push_str("; the implementation's process ended");
+        let story = plain(&render(&outcome, None, &testing::heading()));
+        assert!(story.contains("  and       the implementation's process ended"), "{story}");
+    }
+
+    #[test]
+    fn a_result_without_a_divergence_gives_its_reason() {
+        let mut outcome = testing::outcome(Verdict::Inconclusive);
+        outcome.message = Some("the harness was starved".to_owned());
+        let story = plain(&render(&outcome, None, &testing::heading()));
+        assert!(story.contains("  because   the harness was starved"), "{story}");
+    }
+
+    #[test]
+    fn failures_at_one_step_for_one_reason_are_alike() {
+        let (one, mut other) = (testing::failed(), testing::failed());
+        other.id = "provider/streams/another".to_owned();
+        assert_eq!(likeness(&one), likeness(&other));
+        assert!(plain(&in_short(&other, &one.id)).ends_with("  as in provider/streams/one-loop"));
+        assert_eq!(likeness(&testing::outcome(Verdict::Inconclusive)), None);
+    }
+}

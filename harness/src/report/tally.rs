@@ -1,0 +1,220 @@
+//! What a run comes to: the sections that stand at the end of a report.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use diverge_protocol::rules::RequirementId;
+
+use super::failure::is_provisional;
+use super::mask::Mask;
+use super::style::{self, BAD, GOOD, ODD, QUIET, STRONG, WIDTH, paint, wrap};
+use crate::runner::Finished;
+use crate::verdict::{Exit, Outcome, Summary, Verdict};
+
+/// Below this many scenarios nobody asks which were the slowest.
+const FEW: usize = 10;
+const SLOWEST: usize = 10;
+/// How many ids of one group are named.
+const NAMED: usize = 12;
+
+/// What is kept of each result.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    results: Vec<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    id: String,
+    topic: String,
+    verdict: Verdict,
+    duration: Duration,
+    message: String,
+    readings: Vec<String>,
+    blamed: Option<RequirementId>,
+    provisional: bool,
+}
+
+impl Tally {
+    /// Takes a result in.
+    pub(super) fn add(&mut self, outcome: &Outcome, mask: &Mask) {
+        let message = outcome.message.as_deref().unwrap_or_default();
+        self.results.push(Kept {
+            id: outcome.id.clone(),
+            topic: outcome.topic.clone(),
+            verdict: outcome.verdict,
+            duration: outcome.duration,
+            message: style::printable(&mask.text(message)),
+            readings: outcome.readings.iter().map(|reading| style::printable(&mask.text(reading))).collect(),
+            blamed: outcome.divergence.as_ref().and_then(|divergence| divergence.requirements.first().copied()),
+            provisional: is_provisional(outcome),
+        });
+    }
+
+    fn of(&self, verdict: Verdict) -> impl Iterator<Item = &Kept> {
+        self.results.iter().filter(move |result| result.verdict == verdict)
+    }
+
+    /// Which scenarios were not applicable, by reason.
+    pub(super) fn not_applicable(&self) -> Option<String> {
+        let reasons = grouped(self.of(Verdict::NotApplicable).map(|result| (result.message.clone(), &*result.id)));
+        section("not applicable", reasons.iter().map(|(reason, ids)| group(reason, ids)))
+    }
+
+    /// Which of several readings of the protocol were seen.
+    pub(super) fn readings(&self) -> Option<String> {
+        let seen = self.results.iter().filter(|result| !result.readings.is_empty());
+        let readings = grouped(seen.map(|result| {
+            let mut readings = result.readings.clone();
+            readings.dedup();
+            (readings.join("; "), &*result.id)
+        }));
+        section("seen where the protocol leaves a choice", readings.iter().map(|(reading, ids)| group(reading, ids)))
+    }
+
+    /// The requirements that were broken, the most often broken first.
+    pub(super) fn broken(&self) -> Option<String> {
+        let mut broken: BTreeMap<RequirementId, usize> = BTreeMap::new();
+        self.results.iter().filter_map(|result| result.blamed).for_each(|id| *broken.entry(id).or_default() += 1);
+        if broken.values().sum::<usize>() < 2 {
+            return None;
+        }
+        let mut broken: Vec<_> = broken.into_iter().collect();
+        broken.sort_by_key(|(id, times)| (std::cmp::Reverse(*times), *id));
+        let wide = broken.iter().map(|(id, _)| id.as_str().len()).max().unwrap_or_default();
+        let lines = broken.iter().map(|(id, times)| {
+            let strength = id.requirement().map(style::strength).unwrap_or_default();
+            format!("  {id:<wide$}  {times:>4}×  {}\n", paint(QUIET, strength))
+        });
+        section("requirements broken", lines)
+    }
+
+    /// The slowest scenarios of a run that had many.
+    pub(super) fn slowest(&self) -> Option<String> {
+        if self.results.len() <= FEW {
+            return None;
+        }
+        let mut slowest: Vec<&Kept> = self.results.iter().collect();
+        slowest.sort_by_key(|result| std::cmp::Reverse(result.duration));
+        let lines = slowest.into_iter().take(SLOWEST).map(|result| {
+            format!("  {:>8}  {}\n", style::duration(result.duration), result.id)
+        });
+        section("slowest", lines)
+    }
+
+    /// How each topic fared; a single scenario needs no table.
+    pub(super) fn topics(&self) -> Option<String> {
+        if self.results.len() < 2 {
+            return None;
+        }
+        let mut topics: BTreeMap<&str, Summary> = BTreeMap::new();
+        let mut all = Summary::default();
+        for result in &self.results {
+            topics.entry(&result.topic).or_default().add(result.verdict);
+            all.add(result.verdict);
+        }
+        let wide = topics.keys().map(|topic| topic.len()).max().unwrap_or_default().max("topic".len());
+        let heads = ["scenarios", "pass", "fail", "warn", "n/a", "inconclusive"];
+        let mut table = format!("{:<wide$}", "topic");
+        heads.iter().for_each(|head| table.push_str(&format!("  {head}")));
+        table = format!("{}\n", paint(STRONG, table));
+        let mut row = |name: &str, summary: &Summary| {
+            table.push_str(&format!("{name:<wide$}  {:>9}", summary.total()));
+            for (verdict, head) in Verdict::ALL.iter().zip(&heads[1..]) {
+                let number = summary.count(*verdict);
+                let width = head.len() + 2;
+                table.push_str(&if number == 0 {
+                    paint(QUIET, format!("{:>width$}", "·"))
+                } else if *verdict == Verdict::Pass {
+                    format!("{number:>width$}")
+                } else {
+                    paint(style::of(*verdict), format!("{number:>width$}"))
+                });
+            }
+            table.push('\n');
+        };
+        for (topic, summary) in &topics {
+            row(topic, summary);
+        }
+        if topics.len() > 1 {
+            row("all", &all);
+        }
+        Some(table)
+    }
+
+    /// How many verdicts rest on numbers that the revision may have moved.
+    pub(super) fn provisional(&self) -> Option<String> {
+        let judged = |result: &&Kept| result.verdict != Verdict::NotApplicable && result.provisional;
+        let number = self.results.iter().filter(judged).count();
+        (number > 0).then(|| {
+            let verb = if number == 1 { "rests" } else { "rest" };
+            let verdicts = style::count(number, "verdict");
+            paint(QUIET, format!("provisional: {verdicts} {verb} on tag numbers that this revision's pages do not state"))
+                + "\n"
+        })
+    }
+}
+
+/// The last line: what it all comes to.
+pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
+    let count = |verdict| finished.summary.count(verdict);
+    let names = [
+        (Verdict::Fail, "fail"),
+        (Verdict::Inconclusive, "inconclusive"),
+        (Verdict::Warn, "warn"),
+        (Verdict::Pass, "pass"),
+        (Verdict::NotApplicable, "not applicable"),
+    ];
+    let mut counts: Vec<String> = names
+        .iter()
+        .filter(|(verdict, _)| count(*verdict) > 0 || *verdict == Verdict::Pass)
+        .map(|(verdict, name)| format!("{} {name}", count(*verdict)))
+        .collect();
+    if !finished.unclaimed.is_empty() {
+        counts.push(style::count(finished.unclaimed.len(), "unclaimed connection"));
+    }
+    let broken = count(Verdict::Fail) > 0
+        || !finished.unclaimed.is_empty()
+        || (finished.strict && count(Verdict::Warn) > 0);
+    let (style, word) = match finished.exit() {
+        Exit::Conforms => (GOOD, "conforms"),
+        Exit::Fails if broken => (BAD, "does not conform"),
+        Exit::Fails if count(Verdict::Inconclusive) > 0 => (ODD, "undecided"),
+        Exit::Fails => (BAD, "nothing passed"),
+        Exit::Unreachable => (BAD, "not reached"),
+        Exit::Usage | Exit::Harness => (BAD, "not judged"),
+    };
+    let total = u32::try_from(finished.summary.total()).unwrap_or(u32::MAX);
+    let each = elapsed.checked_div(total).filter(|_| total > 1);
+    let each = each.map(|each| format!(" ({:.1} ms a scenario)", each.as_secs_f64() * 1e3)).unwrap_or_default();
+    let elapsed = elapsed.as_secs_f64();
+    format!("{}: {} in {elapsed:.2} s{each}", paint(style, word), counts.join(", "))
+}
+
+/// The ids by what they share, in the order in which each was first seen.
+fn grouped<'a>(entries: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, Vec<&'a str>)> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (shared, id) in entries {
+        match groups.iter_mut().find(|(other, _)| *other == shared) {
+            Some((_, ids)) => ids.push(id),
+            None => groups.push((shared, vec![id])),
+        }
+    }
+    groups.iter_mut().for_each(|(_, ids)| ids.sort_unstable());
+    groups
+}
+
+fn group(shared: &str, ids: &[&str]) -> String {
+    let mut names = ids.iter().take(NAMED).copied().collect::<Vec<_>>().join("  ");
+    if ids.len() > NAMED {
+        names.push_str(&format!("  and {} more", ids.len() - NAMED));
+    }
+    format!("{}\n{}\n", wrap(shared, "  "), paint(QUIET, wrap(&names, "    ")))
+}
+
+/// A headed section, unless there is nothing to say in it.
+pub(super) fn section(head: &str, lines: impl Iterator<Item = String>) -> Option<String> {
+    let body: String = lines.collect();
+    debug_assert!(body.lines().all(|line| style::width(line) < 10 * WIDTH));
+    (!body.is_empty()).then(|| format!("{}\n{body}", paint(STRONG, head)))
+}
