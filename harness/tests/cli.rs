@@ -1,0 +1,206 @@
+//! The command line from outside: what other programs rely on.
+
+use std::io::Write as _;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn conformance(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+        .args(arguments)
+        .output()
+        .expect("the binary starts")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("the binary exits by itself")
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
+        .collect()
+}
+
+fn scenario_file(text: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a temporary file");
+    file.write_all(text.as_bytes()).expect("it takes text");
+    file
+}
+
+const ONE: &[&str] = &["--scenario", "provider/streams/one-loop", "--format", "jsonl"];
+
+fn run(more: &[&str]) -> Output {
+    conformance(&[&["run", "provider"], more].concat())
+}
+
+#[test]
+fn a_conforming_provider_exits_0_and_says_so_in_the_summary() {
+    let output = run(ONE);
+    assert_eq!(code(&output), 0);
+    let lines = lines(&output);
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["event"], "scenario");
+    assert_eq!(lines[0]["id"], "provider/streams/one-loop");
+    assert_eq!(lines[0]["verdict"], "pass");
+    assert_eq!(lines[0]["message"], Value::Null);
+    assert!(lines[0]["duration_us"].is_u64());
+    assert_eq!(lines[1]["event"], "summary");
+    assert_eq!(lines[1]["pass"], 1);
+    for count in ["fail", "warn", "not_applicable", "inconclusive", "expected_fail", "stale", "unstable"] {
+        assert_eq!(lines[1][count], 0, "{count}");
+    }
+}
+
+#[test]
+fn a_faulty_provider_exits_1_and_is_told_which_requirement_it_breaks() {
+    let output = run(&[ONE, &["--mutant", "active-padded"]].concat());
+    assert_eq!(code(&output), 1);
+    let line = &lines(&output)[0];
+    assert_eq!(line["verdict"], "fail");
+    assert_eq!(line["failed_requirement"], "run.active.bare");
+    assert_eq!(line["strength"], "stated");
+}
+
+#[test]
+fn a_peer_that_only_completes_the_handshake_passes_nothing() {
+    let output = run(&["--format", "jsonl", "--mutant", "hang-up-after-handshake"]);
+    assert_eq!(code(&output), 1);
+    assert_eq!(lines(&output).last().expect("a summary")["pass"], 0);
+}
+
+#[test]
+fn no_server_at_all_exits_4() {
+    let output = run(&["--url", "ws://127.0.0.1:9/", "--config", "/dev/null", "--format", "jsonl"]);
+    assert_eq!(code(&output), 4, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_command_that_cannot_be_started_exits_4() {
+    assert_eq!(code(&run(&["--launch", "/nonexistent/provider"])), 4);
+    assert_eq!(code(&run(&["--launch", "false"])), 4);
+}
+
+#[test]
+fn a_pattern_that_matches_nothing_exits_2() {
+    let output = run(&["--scenario", "provider/no/such"]);
+    assert_eq!(code(&output), 2);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("matches no scenario"));
+}
+
+#[test]
+fn an_unknown_flag_exits_2() {
+    assert_eq!(code(&run(&["--no-such-flag"])), 2);
+}
+
+#[test]
+fn a_broken_scenario_file_exits_2_with_line_and_column() {
+    let file = scenario_file(
+        "iut: provider\nscenarios:\n  - id: provider/mine/one\n    title: t\n    requirements: [run.started]\n    steps:\n      - client sends: nonsense\n",
+    );
+    let path = file.path().to_str().expect("a path");
+    let output = run(&["--scenario", path]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(code(&output), 2);
+    assert!(text.contains(&format!("{path}:7:")), "{text}");
+    assert!(text.contains("nonsense"), "{text}");
+}
+
+#[test]
+fn a_scenario_file_of_ones_own_is_played() {
+    let file = scenario_file(
+        "iut: provider\nscenarios:\n  - id: provider/mine/one\n    title: t\n    requirements: [run.started]\n    steps:\n      - play: running\n      - play: stopped\n",
+    );
+    let output = run(&["--scenario", file.path().to_str().expect("a path"), "--format", "jsonl"]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(lines(&output)[0]["id"], "provider/mine/one");
+}
+
+#[test]
+fn the_built_in_scenarios_are_well_written() {
+    let output = conformance(&["lint"]);
+    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_schema_beside_the_scenarios_is_the_one_that_the_loader_keeps() {
+    let output = conformance(&["lint", "--schema"]);
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/schema.json");
+    let written = std::fs::read_to_string(file).expect("scenarios/schema.json is there");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        written,
+        "write it anew: diverge-conformance lint --schema > scenarios/schema.json"
+    );
+}
+
+#[test]
+fn every_requirement_is_covered() {
+    let output = conformance(&["coverage"]);
+    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn a_credential_turns_up_in_no_output() {
+    let planted = "planted-credential-51c7";
+    let mut config = tempfile::NamedTempFile::new().expect("a temporary file");
+    write!(config, "[provider]\ncredential = \"{planted}\"\n").expect("it takes text");
+    let transcripts = tempfile::tempdir().expect("a temporary directory");
+    let config = config.path().to_str().expect("a path");
+    let directory = transcripts.path().to_str().expect("a path");
+    for format in ["pretty", "jsonl"] {
+        let output = run(&[
+            "--config",
+            config,
+            "--format",
+            format,
+            "--mutant",
+            "active-padded",
+            "--scenario",
+            "provider/streams/*",
+            "--transcripts",
+            directory,
+        ]);
+        assert_eq!(code(&output), 1);
+        for text in [&output.stdout, &output.stderr] {
+            assert!(!String::from_utf8_lossy(text).contains(planted));
+        }
+    }
+    let mut files = 0;
+    for entry in walkdir::WalkDir::new(transcripts.path()) {
+        let entry = entry.expect("readable");
+        if entry.file_type().is_file() {
+            files += 1;
+            let text = std::fs::read_to_string(entry.path()).expect("text");
+            let hex: String = planted.bytes().map(|byte| format!("{byte:02x}")).collect();
+            assert!(!text.contains(planted) && !text.contains(&hex), "{}", entry.path().display());
+        }
+    }
+    assert!(files > 0);
+}
+
+#[test]
+fn a_launched_provider_is_judged_and_leaves_nothing_behind() {
+    let provider = env!("CARGO_BIN_EXE_diverge-conformance").replace("diverge-conformance", "mock-provider");
+    if !std::path::Path::new(&provider).exists() {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "-p", "mock-provider", "--bin", "mock-provider"])
+            .status()
+            .expect("cargo starts");
+        assert!(built.success());
+    }
+    let marker = format!("launched-by-{}", std::process::id());
+    let command = format!("sh -c '{provider} & wait' {marker}");
+    let output = run(&[&["--launch", &command], ONE].concat());
+    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!running(&marker));
+}
+
+/// Whether a process runs whose command line holds `marker`.
+fn running(marker: &str) -> bool {
+    std::fs::read_dir("/proc")
+        .expect("the processes are listed")
+        .filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok())
+        .any(|command| String::from_utf8_lossy(&command).contains(marker))
+}
