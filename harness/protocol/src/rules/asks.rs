@@ -130,13 +130,7 @@ pub(super) struct NewAsk {
 impl Asks {
     /// The client asks something on a channel that is free, or may be.
     pub(super) fn asked(&mut self, channel: u32, ask: NewAsk, doubtful: bool) {
-        let NewAsk {
-            kind,
-            body,
-            seq,
-            early,
-            lenient,
-        } = ask;
+        let NewAsk { kind, body, seq, early, lenient } = ask;
         self.asks.entry(channel).or_default().push_back(Ask {
             kind,
             body,
@@ -164,9 +158,7 @@ impl Asks {
     /// Whether the ask on a channel is still without any word of the proxy's, so that it cannot have been finished.
     pub(super) fn waits_for_proxy(&self, channel: u32) -> bool {
         let ask = self.asks.get(&channel).and_then(VecDeque::front);
-        ask.is_some_and(|ask| {
-            !ask.lenient && !ask.loose && ask.answer.is_none() && ask.finished.is_none()
-        })
+        ask.is_some_and(|ask| !ask.lenient && !ask.loose && ask.answer.is_none() && ask.finished.is_none())
     }
 
     pub(super) fn clear(&mut self) {
@@ -177,83 +169,39 @@ impl Asks {
         let kind = OutstandingKind::Answer;
         let first = self.asks.values().filter_map(VecDeque::front);
         let due = first.filter(|ask| !ask.lenient && !ask.loose && ask.answered == 0);
-        into.extend(
-            due.filter_map(|ask| ask.answer.as_ref())
-                .map(|(seq, _)| Outstanding { kind, seq: *seq }),
-        );
+        into.extend(due.filter_map(|ask| ask.answer.as_ref()).map(|(seq, _)| Outstanding { kind, seq: *seq }));
         let loose = self.loose.iter().filter(|it| it.answer.is_some());
         into.extend(loose.map(|it| Outstanding { kind, seq: it.seq }));
     }
 
     /// The provider opened a channel on the begin scope.
-    pub(super) fn carried_on(
-        &mut self,
-        channel: u32,
-        opened: BeginChannel,
-        body: Bytes,
-        begun: bool,
-        cx: &mut Cx<'_>,
-    ) {
+    pub(super) fn carried_on(&mut self, channel: u32, opened: BeginChannel, body: Bytes, begun: bool, cx: &mut Cx<'_>) {
         let Some(kind) = AskKind::of_begin(opened) else {
             return;
         };
         let ask = self.match_ask(kind, &body, begun, cx);
-        self.carried.insert(
-            channel,
-            Carried {
-                kind,
-                body,
-                ask,
-                answered: false,
-            },
-        );
+        self.carried.insert(channel, Carried { kind, body, ask, answered: false });
     }
 
-    fn match_ask(
-        &mut self,
-        kind: AskKind,
-        body: &Bytes,
-        begun: bool,
-        cx: &mut Cx<'_>,
-    ) -> Option<(u32, u64)> {
-        let all = || {
-            self.asks
-                .iter()
-                .flat_map(|(channel, asks)| asks.iter().map(|ask| (*channel, ask)))
-        };
+    fn match_ask(&mut self, kind: AskKind, body: &Bytes, begun: bool, cx: &mut Cx<'_>) -> Option<(u32, u64)> {
+        let all = || self.asks.iter().flat_map(|(channel, asks)| asks.iter().map(|ask| (*channel, ask)));
         let waiting = || all().filter(|(_, ask)| ask.kind == kind && !ask.relayed);
         let equal = || waiting().filter(|(_, ask)| ask.body == *body);
         if let Some((channel, ask)) = equal().min_by_key(|(_, ask)| ask.seq) {
             let (seq, early) = (ask.seq, ask.early);
             let several = equal().nth(1).is_some() || ask.loose;
-            let before = |(_, it): &(u32, &Ask)| {
-                it.early && !it.relayed && !it.lenient && !it.doubtful && it.seq < seq
-            };
+            let before = |(_, it): &(u32, &Ask)| it.early && !it.relayed && !it.lenient && !it.doubtful && it.seq < seq;
             if early && !several && all().any(|it| before(&it)) {
                 let received = "one that it opened later";
-                cx.flag(
-                    id::EARLY_IN_ORDER,
-                    "first the channel that the client opened first",
-                    received,
-                );
+                cx.flag(id::EARLY_IN_ORDER, "first the channel that the client opened first", received);
             }
             if early && !begun {
                 let received = format!("the {} carried on", kind.name());
-                cx.flag(
-                    id::EARLY_KEPT,
-                    "nothing of the client's channels before begun",
-                    received,
-                );
+                cx.flag(id::EARLY_KEPT, "nothing of the client's channels before begun", received);
             }
             if several {
-                let group = self
-                    .asks
-                    .values_mut()
-                    .flatten()
-                    .filter(|it| it.kind == kind && it.body == *body);
-                group
-                    .filter(|it| !it.relayed || it.loose)
-                    .for_each(|it| it.loose = true);
+                let group = self.asks.values_mut().flatten().filter(|it| it.kind == kind && it.body == *body);
+                group.filter(|it| !it.relayed || it.loose).for_each(|it| it.loose = true);
             }
             let ask = self.find(channel, seq)?;
             ask.relayed = true;
@@ -261,56 +209,35 @@ impl Asks {
         }
         if self.ignored.iter().any(|it| it.0 == kind && it.1 == *body) {
             let received = format!("the second {} carried on", kind.name());
-            cx.flag(
-                id::CHANNEL_DUPLICATE_IGNORED,
-                "nothing for a request on an open channel",
-                received,
-            );
+            cx.flag(id::CHANNEL_DUPLICATE_IGNORED, "nothing for a request on an open channel", received);
             return None;
         }
         let twice = all().any(|(_, ask)| ask.kind == kind && ask.body == *body)
             || self.ended.iter().any(|it| it.0 == kind && it.1 == *body);
         if twice {
             if kind != AskKind::Schema {
-                cx.flag(
-                    kind.request(),
-                    format!("each {} once", kind.name()),
-                    "one that was carried on before",
-                );
+                cx.flag(kind.request(), format!("each {} once", kind.name()), "one that was carried on before");
             }
             return None;
         }
-        let changed = waiting()
-            .filter(|(_, ask)| !ask.lenient)
-            .min_by_key(|(_, ask)| ask.seq);
+        let changed = waiting().filter(|(_, ask)| !ask.lenient).min_by_key(|(_, ask)| ask.seq);
         if let Some((channel, ask)) = changed {
             let seq = ask.seq;
             let received = difference(body, &ask.body);
-            cx.flag(
-                kind.request(),
-                format!("the body of the client's {}", kind.name()),
-                received,
-            );
+            cx.flag(kind.request(), format!("the body of the client's {}", kind.name()), received);
             let ask = self.find(channel, seq)?;
             ask.relayed = true;
             return Some((channel, seq));
         }
         if kind != AskKind::Schema && !waiting().any(|(_, ask)| ask.lenient) {
             let received = format!("one of {} that no client asked", Length(body.len()));
-            cx.flag(
-                kind.request(),
-                format!("only the {} that the client asks", kind.name()),
-                received,
-            );
+            cx.flag(kind.request(), format!("only the {} that the client asks", kind.name()), received);
         }
         None
     }
 
     fn find(&mut self, channel: u32, seq: u64) -> Option<&mut Ask> {
-        self.asks
-            .get_mut(&channel)?
-            .iter_mut()
-            .find(|ask| ask.seq == seq)
+        self.asks.get_mut(&channel)?.iter_mut().find(|ask| ask.seq == seq)
     }
 
     /// The proxy answered on a channel that the provider opened.
@@ -329,12 +256,7 @@ impl Asks {
             }
         } else if !again {
             let (kind, body) = (carried.kind, carried.body.clone());
-            self.keep_loose(LooseAnswer {
-                kind,
-                body,
-                seq,
-                answer: Some(payload.clone()),
-            });
+            self.keep_loose(LooseAnswer { kind, body, seq, answer: Some(payload.clone()) });
         }
     }
 
@@ -348,50 +270,32 @@ impl Asks {
                 ask.finished = Some(seq);
             }
         } else if !carried.answered {
-            self.keep_loose(LooseAnswer {
-                kind: carried.kind,
-                body: carried.body,
-                seq,
-                answer: None,
-            });
+            self.keep_loose(LooseAnswer { kind: carried.kind, body: carried.body, seq, answer: None });
         }
     }
 
     /// Keeps an answer that belongs to one of several asks, if there still are any.
     fn keep_loose(&mut self, answer: LooseAnswer) {
         let mut asks = self.asks.values().flatten();
-        let wanted =
-            asks.any(|ask| ask.loose && ask.kind == answer.kind && ask.body == answer.body);
+        let wanted = asks.any(|ask| ask.loose && ask.kind == answer.kind && ask.body == answer.body);
         if wanted && self.loose.len() < LOOSE {
             self.loose.push_back(answer);
         }
     }
 
     /// The client got an answer on one of its channels.
-    pub(super) fn answered(
-        &mut self,
-        channel: u32,
-        payload: &Bytes,
-        excuse: Excuse,
-        cx: &mut Cx<'_>,
-    ) {
+    pub(super) fn answered(&mut self, channel: u32, payload: &Bytes, excuse: Excuse, cx: &mut Cx<'_>) {
         let Some(at) = self.asks.get(&channel).and_then(VecDeque::front) else {
             return;
         };
         let kind = at.kind;
-        let verdict = if at.lenient || excuse.0 {
-            None
-        } else {
-            self.judge_answer(at, payload)
-        };
+        let verdict = if at.lenient || excuse.0 { None } else { self.judge_answer(at, payload) };
         let loose = at.loose.then(|| at.body.clone());
         if let Some((rule, allowed, received)) = verdict {
             cx.flag(rule, allowed, received);
         }
         if let Some(body) = loose {
-            let same = |it: &LooseAnswer| {
-                it.kind == kind && it.body == body && it.answer.as_ref() == Some(payload)
-            };
+            let same = |it: &LooseAnswer| it.kind == kind && it.body == body && it.answer.as_ref() == Some(payload);
             if let Some(at) = self.loose.iter().position(same) {
                 self.loose.remove(at);
             }
@@ -408,31 +312,15 @@ impl Asks {
             if ask.more_answers {
                 return None;
             }
-            return Some((
-                kind.answer(id::ENQUEUE_ANSWER),
-                "one answer".to_owned(),
-                "a second answer".to_owned(),
-            ));
+            return Some((kind.answer(id::ENQUEUE_ANSWER), "one answer".to_owned(), "a second answer".to_owned()));
         }
         if ask.loose {
-            let group = || {
-                self.loose
-                    .iter()
-                    .filter(|it| it.kind == kind && it.body == ask.body)
-            };
+            let group = || self.loose.iter().filter(|it| it.kind == kind && it.body == ask.body);
             if group().any(|it| it.answer.as_ref() == Some(payload)) {
                 return None;
             }
-            let rule = if group().next().is_some() {
-                id::ENQUEUE_VERBATIM
-            } else {
-                id::ENQUEUE_LATE
-            };
-            return Some((
-                kind.answer(rule),
-                "an answer of the proxy's, unchanged".to_owned(),
-                got,
-            ));
+            let rule = if group().next().is_some() { id::ENQUEUE_VERBATIM } else { id::ENQUEUE_LATE };
+            return Some((kind.answer(rule), "an answer of the proxy's, unchanged".to_owned(), got));
         }
         if !ask.relayed {
             let allowed = format!("the {} carried on to the proxy first", kind.name());
@@ -443,49 +331,24 @@ impl Asks {
             return None;
         }
         let mut others = self.asks.values().flatten();
-        if others.any(|it| {
-            it.kind == kind
-                && it
-                    .answer
-                    .as_ref()
-                    .is_some_and(|(_, answer)| answer == payload)
-        }) {
+        if others.any(|it| it.kind == kind && it.answer.as_ref().is_some_and(|(_, answer)| answer == payload)) {
             let received = "the answer to another ask".to_owned();
-            return Some((
-                kind.answer(id::ENQUEUE_MANY),
-                "the answer to this ask".to_owned(),
-                received,
-            ));
+            return Some((kind.answer(id::ENQUEUE_MANY), "the answer to this ask".to_owned(), received));
         }
         match (own, ask.finished) {
             (Some(own), _) => {
                 let allowed = "the proxy's answer byte for byte".to_owned();
-                Some((
-                    kind.answer(id::ENQUEUE_VERBATIM),
-                    allowed,
-                    difference(payload, own),
-                ))
+                Some((kind.answer(id::ENQUEUE_VERBATIM), allowed, difference(payload, own)))
             }
-            (None, Some(_)) => Some((
-                kind.answer(id::ENQUEUE_UNSERVED),
-                "the finish alone, as from the proxy".to_owned(),
-                got,
-            )),
-            (None, None) => Some((
-                kind.answer(id::ENQUEUE_LATE),
-                "nothing before the proxy's answer".to_owned(),
-                got,
-            )),
+            (None, Some(_)) => {
+                Some((kind.answer(id::ENQUEUE_UNSERVED), "the finish alone, as from the proxy".to_owned(), got))
+            }
+            (None, None) => Some((kind.answer(id::ENQUEUE_LATE), "nothing before the proxy's answer".to_owned(), got)),
         }
     }
 
     /// The client got the finish of one of its channels. Tells whether another ask may follow on the number.
-    pub(super) fn channel_finished(
-        &mut self,
-        channel: u32,
-        excuse: Excuse,
-        cx: &mut Cx<'_>,
-    ) -> bool {
+    pub(super) fn channel_finished(&mut self, channel: u32, excuse: Excuse, cx: &mut Cx<'_>) -> bool {
         let Some(asks) = self.asks.get_mut(&channel) else {
             return false;
         };
@@ -512,24 +375,16 @@ impl Asks {
     fn judge_bare(&mut self, ask: &Ask, cx: &mut Cx<'_>) {
         let kind = ask.kind;
         if ask.loose {
-            let same =
-                |it: &LooseAnswer| it.kind == kind && it.body == ask.body && it.answer.is_none();
+            let same = |it: &LooseAnswer| it.kind == kind && it.body == ask.body && it.answer.is_none();
             match self.loose.iter().position(same) {
                 Some(at) => drop(self.loose.remove(at)),
-                None => cx.flag(
-                    kind.answer(id::ENQUEUE_LATE),
-                    "an answer of the proxy's",
-                    "the finish alone",
-                ),
+                None => cx.flag(kind.answer(id::ENQUEUE_LATE), "an answer of the proxy's", "the finish alone"),
             }
         } else if !ask.relayed {
             let allowed = format!("the {} carried on to the proxy", kind.name());
             cx.flag(kind.request(), allowed, "the channel's finish without that");
         } else if let Some((seq, answer)) = &ask.answer {
-            let allowed = format!(
-                "the proxy's answer of {} (event {seq})",
-                Length(answer.len())
-            );
+            let allowed = format!("the proxy's answer of {} (event {seq})", Length(answer.len()));
             cx.flag(kind.answer(id::ENQUEUE_ANSWER), allowed, "the finish alone");
         } else if ask.finished.is_none() {
             let allowed = "nothing before the proxy's answer";

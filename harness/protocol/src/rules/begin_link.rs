@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::run::{Phase, Run, RunIndex, Runs};
+use super::run::{Run, RunIndex, Runs};
 use super::violation::{Cx, Length, difference};
 use super::{frames, id, json};
 use crate::transcript::{LinkId, Role, RunRef, What};
@@ -22,6 +22,10 @@ pub(super) struct BeginLink {
     pub(super) lossy: bool,
     spoken: bool,
     begin_scope: Option<u32>,
+    /// The begin request, until its arguments have been compared.
+    unjudged: Option<(u64, Bytes)>,
+    /// The proxy spoke before the run was known.
+    missed: bool,
 }
 
 /// How a proxy connection relates to the runs that are known.
@@ -45,6 +49,8 @@ impl BeginLink {
             lossy: false,
             spoken: false,
             begin_scope: None,
+            unjudged: None,
+            missed: false,
         }
     }
 
@@ -66,13 +72,7 @@ impl BeginLink {
     }
 
     /// Binds it to the run that it serves.
-    pub(super) fn claim(
-        &mut self,
-        claim: &Claim,
-        duplicated: bool,
-        runs: &mut Runs,
-        cx: &mut Cx<'_>,
-    ) {
+    pub(super) fn claim(&mut self, claim: &Claim, duplicated: bool, runs: &mut Runs, cx: &mut Cx<'_>) {
         let (index, duplicated) = match claim {
             Claim::Run(index) => (*index, duplicated),
             Claim::Duplicate(index) => (*index, true),
@@ -89,40 +89,54 @@ impl BeginLink {
         let Some(run) = runs.get_mut(index) else {
             return;
         };
-        if let (Phase::Refused { volume: true }, None) = (run.phase, run.begin) {
+        if run.refused && run.begin.is_none() {
             let received = "a proxy connection for a refused run";
-            cx.flag(
-                id::REFUSAL_NOTHING_DEPLOYED,
-                "no proxy connection",
-                received,
-            );
+            cx.flag(id::REFUSAL_NOTHING_DEPLOYED, "no proxy connection", received);
         }
-        let first =
-            run.begin.is_none_or(|it| it == self.id) && !matches!(claim, Claim::Duplicate(_));
+        let first = run.begin.is_none_or(|it| it == self.id) && !matches!(claim, Claim::Duplicate(_));
         if first {
             run.begin = Some(self.id);
+            if self.missed {
+                run.relay.begun = true;
+                run.relay.lose_order();
+                run.may_end(cx.seq);
+            }
         } else if duplicated && !run.has_id() {
             run.duplicate_served.get_or_insert(cx.seq);
         } else if duplicated {
             let allowed = "no proxy connection for a request on an open scope";
             cx.flag(id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
         } else {
-            cx.flag(
-                id::BEGIN_ONE_CONNECTION,
-                "one proxy connection for a run",
-                "a second one",
-            );
+            cx.flag(id::BEGIN_ONE_CONNECTION, "one proxy connection for a run", "a second one");
+        }
+        self.judge_arguments(runs, cx);
+    }
+
+    /// Compares the begin request's arguments with the run's, once both are known.
+    fn judge_arguments(&mut self, runs: &mut Runs, cx: &mut Cx<'_>) {
+        let Some(run) = self.own_run(runs) else { return };
+        let Some((seq, payload)) = self.unjudged.take() else { return };
+        let (Some(sent), Ok(received)) = (&run.request.arguments, BeginRequest::decode(cx.profile, &payload)) else {
+            return;
+        };
+        let (sent, received) = (sent.get(), received.arguments.get());
+        if sent != received {
+            let differs = difference(received.as_bytes(), sent.as_bytes());
+            if !json::same_value(sent, received) {
+                cx.flag_at(seq, id::BEGIN_ARGUMENTS_VALUE, "the run request's arguments", "another JSON value");
+            }
+            cx.flag_at(seq, id::BEGIN_ARGUMENTS_BYTES, "the run request's arguments byte for byte", differs);
         }
     }
 
     pub(super) fn event(&mut self, sender: Role, what: &What, runs: &mut Runs, cx: &mut Cx<'_>) {
         match (sender, what) {
-            (Role::Provider, What::Binary(message)) => self.from_provider(message, runs, cx),
+            (Role::Provider, What::Binary(message)) => self.provider_sent(message, runs, cx),
             (Role::Provider, What::Text(text)) => {
                 let received = format!("a text message of {}", Length(text.len()));
                 cx.flag(id::BINARY_ONLY, "binary messages", received);
             }
-            (Role::Proxy, What::Binary(message)) => self.from_proxy(message, runs, cx),
+            (Role::Proxy, What::Binary(message)) => self.proxy_sent(message, runs, cx),
             (Role::Proxy, What::Text(_)) => {}
             (_, What::Closed) => {
                 let lossy = self.lossy;
@@ -143,14 +157,10 @@ impl BeginLink {
         (run.begin == Some(self.id)).then_some(run)
     }
 
-    fn from_provider(&mut self, message: &Bytes, runs: &mut Runs, cx: &mut Cx<'_>) {
+    fn provider_sent(&mut self, message: &Bytes, runs: &mut Runs, cx: &mut Cx<'_>) {
         let first = !std::mem::replace(&mut self.spoken, true);
         if message.first() == Some(&FrameType::Authorization.byte()) {
-            cx.flag(
-                id::BEGIN_NO_CREDENTIAL,
-                "no authorization on a proxy connection",
-                "an authorization",
-            );
+            cx.flag(id::BEGIN_NO_CREDENTIAL, "no authorization on a proxy connection", "an authorization");
             self.spoken = !first;
             return;
         }
@@ -163,11 +173,7 @@ impl BeginLink {
             return;
         }
         if first {
-            cx.flag(
-                id::BEGIN_FIRST,
-                "the begin request first",
-                format!("a {}", frame.kind.name()),
-            );
+            cx.flag(id::BEGIN_FIRST, "the begin request first", format!("a {}", frame.kind.name()));
         }
         if frame.kind == FrameType::Request && begins {
             cx.flag(id::BEGIN_ONCE, "one begin request", "a second one");
@@ -178,34 +184,17 @@ impl BeginLink {
                 return;
             };
             let begun = run.relay.begun;
-            if let Ok(opened) = cx
-                .profile
-                .begin_channels
-                .split(&frame.payload)
-                .map(|(kind, _)| kind)
-            {
-                run.asks
-                    .carried_on(frame.channel, opened, frame.payload.slice(1..), begun, cx);
+            if let Ok(opened) = cx.profile.begin_channels.split(&frame.payload).map(|(kind, _)| kind) {
+                run.asks.carried_on(frame.channel, opened, frame.payload.slice(1..), begun, cx);
             }
         }
     }
 
-    fn begin(
-        &mut self,
-        frame: &Frame,
-        begins: bool,
-        first: bool,
-        runs: &mut Runs,
-        cx: &mut Cx<'_>,
-    ) {
+    fn begin(&mut self, frame: &Frame, begins: bool, first: bool, runs: &mut Runs, cx: &mut Cx<'_>) {
         if !first {
             // The first frame was another one, which has been told.
         } else if !begins && !frame.payload.is_empty() {
-            cx.flag(
-                id::BEGIN_FIRST,
-                "the begin request first",
-                "a request for something else",
-            );
+            cx.flag(id::BEGIN_FIRST, "the begin request first", "a request for something else");
             return;
         }
         self.begin_scope = Some(frame.scope);
@@ -216,43 +205,17 @@ impl BeginLink {
                 return;
             }
         };
-        if self.run.is_none() {
-            if let Some(index) = runs.guess(request.arguments.get()) {
-                let again = runs.get(index).is_some_and(|run| run.begin.is_some());
-                if !again || runs.strays <= 1 {
-                    self.claim(&Claim::Run(index), false, runs, cx);
-                }
-            }
-        }
-        let Some(run) = self.run.and_then(|index| runs.get(index)) else {
-            return;
-        };
-        let Some(sent) = &run.request.arguments else {
-            return;
-        };
-        let (sent, received) = (sent.get(), request.arguments.get());
-        if sent != received {
-            let differs = difference(received.as_bytes(), sent.as_bytes());
-            if !json::same_value(sent, received) {
-                cx.flag(
-                    id::BEGIN_ARGUMENTS_VALUE,
-                    "the run request's arguments",
-                    "another JSON value",
-                );
-            }
-            cx.flag(
-                id::BEGIN_ARGUMENTS_BYTES,
-                "the run request's arguments byte for byte",
-                differs,
-            );
+        self.unjudged = Some((cx.seq, frame.payload.clone()));
+        match runs.guess(request.arguments.get()).filter(|_| self.run.is_none()) {
+            Some(index) => self.claim(&Claim::Run(index), false, runs, cx),
+            None => self.judge_arguments(runs, cx),
         }
     }
 
-    fn from_proxy(&mut self, message: &Bytes, runs: &mut Runs, cx: &Cx<'_>) {
+    fn proxy_sent(&mut self, message: &Bytes, runs: &mut Runs, cx: &Cx<'_>) {
         let begin_scope = self.begin_scope;
-        let Some(run) = self.own_run(runs) else {
-            return;
-        };
+        self.missed |= self.run.is_none();
+        let Some(run) = self.own_run(runs) else { return };
         let Ok(frame) = Frame::decode(message.clone()) else {
             run.relay.lose_order();
             run.may_end(cx.seq);
@@ -261,7 +224,8 @@ impl BeginLink {
         let own = Some(frame.scope) == begin_scope;
         match frame.kind {
             FrameType::Response if own => {
-                if run.relay.proxy_says(&frame.payload, cx) {
+                let may_end = run.relay.proxy_says(&frame.payload, cx);
+                if may_end {
                     run.may_end(cx.seq);
                 }
             }
@@ -269,13 +233,8 @@ impl BeginLink {
                 run.relay.proxy_finishes();
                 run.may_end(cx.seq);
             }
-            FrameType::ChannelResponse if own => {
-                run.asks
-                    .proxy_answers(frame.channel, &frame.payload, cx.seq)
-            }
-            FrameType::ChannelResponseFinish if own => {
-                run.asks.proxy_finishes(frame.channel, cx.seq)
-            }
+            FrameType::ChannelResponse if own => run.asks.proxy_answers(frame.channel, &frame.payload, cx.seq),
+            FrameType::ChannelResponseFinish if own => run.asks.proxy_finishes(frame.channel, cx.seq),
             FrameType::Authorization | FrameType::Request => {
                 run.relay.lose_order();
                 run.may_end(cx.seq);

@@ -57,9 +57,7 @@ fn read(payload: &[u8], cx: &Cx<'_>) -> Result<(ClientChannel, bool), Malformed>
         Ok(ChannelAsk::Enqueue(ask)) => Ok((kind, ask.content.is_empty())),
         Ok(_) => Ok((kind, false)),
         // A block that the agent does not take is answered with an error, and one that is none is no enqueue.
-        Err(fault) if kind == ClientChannel::Enqueue && fault.pointer.starts_with("/content/") => {
-            Ok((kind, true))
-        }
+        Err(fault) if kind == ClientChannel::Enqueue && fault.pointer.starts_with("/content/") => Ok((kind, true)),
         Err(fault) if ambiguous(&fault, body) => Ok((kind, true)),
         Err(fault) => Err(fault),
     }
@@ -70,6 +68,7 @@ impl Channels {
     pub(super) fn client_asks(&mut self, frame: &Frame, run: &mut Run, cx: &Cx<'_>) {
         let read = read(&frame.payload, cx);
         let asked = match read {
+            _ if !run.is_run() => Asked::Unsure,
             Err(_) => Asked::Unreadable,
             Ok((ClientChannel::Stop, _)) => Asked::Stop,
             Ok((ClientChannel::Secrets, _)) => Asked::Secrets,
@@ -82,29 +81,17 @@ impl Channels {
         self.trouble |= asked == Asked::Unreadable;
         let live = self.client.get(&frame.channel).is_some_and(|it| it.open);
         let certain = live && run.asks.waits_for_proxy(frame.channel) && run.judges_asks(cx);
-        if asked == Asked::Stop && !live {
+        if asked == Asked::Stop && !certain {
             run.stop(cx.seq);
         }
-        if let Some((kind, lenient)) = read
-            .ok()
-            .and_then(|(kind, l)| AskKind::of_client(kind).map(|kind| (kind, l)))
-        {
+        let read = read.ok().filter(|_| run.is_run());
+        if let Some((kind, lenient)) = read.and_then(|(kind, l)| AskKind::of_client(kind).map(|kind| (kind, l))) {
             let body = frame.payload.slice(1..);
             if certain {
                 run.asks.ignored(kind, body);
             } else {
                 let early = !run.has_id() && !live;
-                run.asks.asked(
-                    frame.channel,
-                    NewAsk {
-                        kind,
-                        body,
-                        seq: cx.seq,
-                        early,
-                        lenient,
-                    },
-                    live,
-                );
+                run.asks.asked(frame.channel, NewAsk { kind, body, seq: cx.seq, early, lenient }, live);
             }
         }
         if let Some(channel) = self.client.get_mut(&frame.channel).filter(|it| it.open) {
@@ -112,13 +99,7 @@ impl Channels {
             channel.again = (!certain).then_some(asked);
             return;
         }
-        let channel = Channel {
-            asked,
-            seq: cx.seq,
-            open: true,
-            again: None,
-            ignored: false,
-        };
+        let channel = Channel { asked, seq: cx.seq, open: true, again: None, ignored: false };
         if self.client.insert(frame.channel, channel).is_some() {
             self.finished = self.finished.saturating_sub(1);
         }
@@ -127,18 +108,10 @@ impl Channels {
     /// The server answers or finishes a channel of the client's.
     pub(super) fn server_answers(&mut self, frame: &Frame, run: &mut Run, cx: &mut Cx<'_>) {
         let finish = frame.kind == FrameType::ChannelResponseFinish;
-        let what = if finish {
-            "a channel finish"
-        } else {
-            "a channel answer"
-        };
+        let what = if finish { "a channel finish" } else { "a channel answer" };
         let Some(channel) = self.client.get_mut(&frame.channel) else {
             let received = format!("{what} for a channel that it did not open");
-            cx.flag(
-                id::CHANNEL_WITHOUT_REQUEST,
-                "answers on channels that the client opened",
-                received,
-            );
+            cx.flag(id::CHANNEL_WITHOUT_REQUEST, "answers on channels that the client opened", received);
             return;
         };
         if !channel.open {
@@ -147,11 +120,7 @@ impl Channels {
                 let allowed = "nothing for a request on an open channel, and nothing after the channel's finish";
                 cx.flag(id::CHANNEL_DUPLICATE_IGNORED, allowed, received);
             } else {
-                cx.flag(
-                    id::CHANNEL_FINISHED_ONCE,
-                    "nothing on a channel after its finish",
-                    received,
-                );
+                cx.flag(id::CHANNEL_FINISHED_ONCE, "nothing on a channel after its finish", received);
             }
             return;
         }
@@ -160,11 +129,7 @@ impl Channels {
         if !finish {
             if early {
                 let received = "a channel answer before the id";
-                cx.flag(
-                    id::EARLY_KEPT,
-                    "no answer on an early channel before the id",
-                    received,
-                );
+                cx.flag(id::EARLY_KEPT, "no answer on an early channel before the id", received);
             }
             match channel.asked {
                 Asked::Stop => cx.flag(
@@ -177,9 +142,7 @@ impl Channels {
                     "the channel's finish alone",
                     format!("a channel answer of {}", Length(frame.payload.len())),
                 ),
-                Asked::Carried if !early => {
-                    run.asks.answered(frame.channel, &frame.payload, excuse, cx)
-                }
+                Asked::Carried if !early => run.asks.answered(frame.channel, &frame.payload, excuse, cx),
                 _ => {}
             }
             return;
@@ -207,11 +170,7 @@ impl Channels {
     pub(super) fn server_asks(&mut self, frame: &Frame, cx: &mut Cx<'_>) {
         if !self.server.insert(frame.channel) {
             let received = "a number that its unfinished channel has";
-            cx.flag(
-                id::CHANNEL_LIVE_NUMBER,
-                "a channel number that the server has not open",
-                received,
-            );
+            cx.flag(id::CHANNEL_LIVE_NUMBER, "a channel number that the server has not open", received);
         }
     }
 

@@ -36,12 +36,7 @@ pub(super) struct ClientLink {
 
 impl ClientLink {
     pub(super) fn new(id: LinkId) -> Self {
-        Self {
-            id,
-            credential: Credential::Missing,
-            premature: false,
-            scopes: HashMap::new(),
-        }
+        Self { id, credential: Credential::Missing, premature: false, scopes: HashMap::new() }
     }
 
     pub(super) fn scope(&self, number: u32) -> Option<&Scope> {
@@ -50,30 +45,21 @@ impl ClientLink {
 
     pub(super) fn event(&mut self, sender: Role, what: &What, runs: &mut Runs, cx: &mut Cx<'_>) {
         match (sender, what) {
-            (Role::Provider, What::Binary(message)) => self.from_provider(message, runs, cx),
+            (Role::Provider, What::Binary(message)) => self.provider_sent(message, runs, cx),
             (Role::Provider, What::Text(text)) => {
                 let received = format!("a text message of {}", Length(text.len()));
                 cx.flag(id::BINARY_ONLY, "binary messages", received);
             }
-            (
-                _,
-                What::Opened {
-                    subprotocol: Some(_),
-                },
-            ) => {
-                cx.flag(
-                    id::HANDSHAKE_PLAIN,
-                    "a reply without a subprotocol",
-                    "a reply that names one",
-                );
+            (_, What::Opened { subprotocol: Some(_) }) => {
+                cx.flag(id::HANDSHAKE_PLAIN, "a reply without a subprotocol", "a reply that names one");
             }
-            (Role::Client, What::Binary(message)) => self.from_client(message, runs, cx),
+            (Role::Client, What::Binary(message)) => self.client_sent(message, runs, cx),
             (_, What::Closed) => self.end_runs(runs, cx),
             _ => {}
         }
     }
 
-    fn from_client(&mut self, message: &Bytes, runs: &mut Runs, cx: &Cx<'_>) {
+    fn client_sent(&mut self, message: &Bytes, runs: &mut Runs, cx: &Cx<'_>) {
         let Ok(frame) = Frame::decode(message.clone()) else {
             return;
         };
@@ -104,21 +90,14 @@ impl ClientLink {
         }
     }
 
-    fn from_provider(&mut self, message: &Bytes, runs: &mut Runs, cx: &mut Cx<'_>) {
+    fn provider_sent(&mut self, message: &Bytes, runs: &mut Runs, cx: &mut Cx<'_>) {
         let refused = match self.credential {
             Credential::Missing => Some((id::AUTH_NOTHING_BEFORE, "nothing before the credential")),
-            Credential::Malformed => Some((
-                id::AUTH_REJECTED_SILENTLY,
-                "nothing after a credential of no known form",
-            )),
+            Credential::Malformed => Some((id::AUTH_REJECTED_SILENTLY, "nothing after a credential of no known form")),
             Credential::Given | Credential::Repeated => None,
         };
         if let Some((rule, allowed)) = refused {
-            cx.flag(
-                rule,
-                allowed,
-                format!("a message of {}", Length(message.len())),
-            );
+            cx.flag(rule, allowed, format!("a message of {}", Length(message.len())));
             return;
         }
         let Some(frame) = frames::from_server(message, cx) else {
@@ -127,21 +106,14 @@ impl ClientLink {
         let Some(scope) = self.scopes.get_mut(&frame.scope) else {
             let received = format!("a {} for a scope that it did not open", frame.kind.name());
             if self.premature {
-                cx.flag(
-                    id::AUTH_NOTHING_BEFORE,
-                    "nothing for a request before the credential",
-                    received,
-                );
+                cx.flag(id::AUTH_NOTHING_BEFORE, "nothing for a request before the credential", received);
             } else {
                 cx.flag(id::FRAME_HEADER, "scopes that the client opened", received);
             }
             return;
         };
         if scope.after_end {
-            let received = format!(
-                "a {} for a request after the second credential",
-                frame.kind.name()
-            );
+            let received = format!("a {} for a request after the second credential", frame.kind.name());
             cx.flag(id::AUTH_SECOND_ENDS, "the end of the connection", received);
             return;
         }

@@ -23,9 +23,7 @@ mod violation;
 
 use std::collections::HashMap;
 
-pub use catalogue::{
-    Catalogue, CatalogueError, Iut, Requirement, RequirementId, Revision, Source, Strength,
-};
+pub use catalogue::{Catalogue, CatalogueError, Iut, Requirement, RequirementId, Revision, Source, Strength};
 pub use violation::Violation;
 
 use self::begin_link::{BeginLink, Claim};
@@ -80,27 +78,21 @@ impl Checkers {
     /// Checkers for a scenario of which every link of the provider's is seen.
     #[must_use]
     pub fn new(profile: &'static Profile) -> Self {
-        Self {
-            profile,
-            complete: true,
-            links: HashMap::new(),
-            runs: Runs::default(),
-            last: 0,
-        }
+        Self { profile, complete: true, links: HashMap::new(), runs: Runs::default(), last: 0 }
     }
 
     /// Checkers for client links alone, as a tap sees them: what a proxy did or did not send is not known, so nothing
     /// is held against it.
     #[must_use]
     pub fn client_side(profile: &'static Profile) -> Self {
-        Self {
-            complete: false,
-            ..Self::new(profile)
-        }
+        Self { complete: false, ..Self::new(profile) }
     }
 
-    /// Announces a link, before its first event. A begin link may be announced again when its run becomes known; until
-    /// then, the checkers take its begin request's arguments as the sign of the run.
+    /// Announces a link, before its first event. A begin link whose run is not known is taken to serve the run whose
+    /// arguments its begin request has; it may be announced again, once its run is known and before its proxy answers.
+    ///
+    /// In a [`RunRef`], the generation counts all earlier requests under the scope number that came after the link's
+    /// credential, those among them that an open scope made duplicates.
     pub fn link(&mut self, link: &Link) {
         match self.links.get_mut(&link.id) {
             Some(Watched::Begin(begin)) => begin.reference = begin.reference.or(link.run),
@@ -125,16 +117,9 @@ impl Checkers {
     /// Judges one event, of a link that has been announced.
     pub fn event(&mut self, event: &Event, out: &mut Vec<Violation>) {
         self.last = event.seq;
-        let mut cx = Cx {
-            profile: self.profile,
-            seq: event.seq,
-            complete: self.complete,
-            out,
-        };
+        let mut cx = Cx { profile: self.profile, seq: event.seq, complete: self.complete, out };
         match self.links.get_mut(&event.link) {
-            Some(Watched::Client(link)) => {
-                link.event(event.sender, &event.what, &mut self.runs, &mut cx)
-            }
+            Some(Watched::Client(link)) => link.event(event.sender, &event.what, &mut self.runs, &mut cx),
             Some(Watched::Begin(begin)) => {
                 begin.note(&event.what, &mut self.runs);
                 if let Some(reference) = begin.wants_claim() {
@@ -156,9 +141,7 @@ impl Checkers {
         let duplicated = scope.is_some_and(Scope::has_duplicates);
         let claim = match self.runs.find(reference) {
             Some(index) => Claim::Run(index),
-            None => scope
-                .and_then(|it| it.duplicated(reference))
-                .map_or(Claim::Unknown, Claim::Duplicate),
+            None => scope.and_then(|it| it.duplicated(reference)).map_or(Claim::Unknown, Claim::Duplicate),
         };
         if let Some(Watched::Begin(begin)) = self.links.get_mut(&link) {
             begin.claim(&claim, duplicated, &mut self.runs, cx);
@@ -169,7 +152,7 @@ impl Checkers {
     #[must_use]
     pub fn outstanding(&self, run: RunRef) -> Vec<Outstanding> {
         let mut outstanding = Vec::new();
-        if let Some(run) = self.runs.at(run) {
+        if let Some(run) = self.runs.at(run).filter(|run| run.goes_on()) {
             run.relay.outstanding(&mut outstanding);
             if run.cause.is_none() {
                 run.asks.outstanding(&mut outstanding);
@@ -187,12 +170,7 @@ impl Checkers {
 
     /// The scenario is over: adds what only shows in hindsight.
     pub fn end(&mut self, out: &mut Vec<Violation>) {
-        let mut cx = Cx {
-            profile: self.profile,
-            seq: self.last,
-            complete: self.complete,
-            out,
-        };
+        let mut cx = Cx { profile: self.profile, seq: self.last, complete: self.complete, out };
         for run in self.runs.iter_mut() {
             run.relay.end(&mut cx);
         }

@@ -25,10 +25,7 @@ pub(super) enum Phase {
         in_loop: bool,
     },
     /// A refusal or an early error has come.
-    Refused {
-        /// It was a volume's refusal.
-        volume: bool,
-    },
+    Refused,
     /// The relayed error has come.
     Errored {
         /// It came in an open loop.
@@ -49,7 +46,12 @@ pub(super) enum Readable {
     No(RequirementId),
     /// Both verdicts stand.
     Unsure,
+    /// It may be a request to another endpoint, of which no more is known than that it is a scope.
+    Elsewhere,
 }
+
+/// First bytes from here on name no endpoint in any revision that is known or near.
+const NO_ENDPOINT: u8 = 64;
 
 /// What the checkers need of a run request.
 #[derive(Debug)]
@@ -62,22 +64,18 @@ pub(super) struct Request {
 impl Request {
     fn read(payload: &[u8], profile: &Profile) -> Self {
         match RunRequest::decode(profile, payload) {
-            Ok(request) => Self {
-                readable: Readable::Yes,
-                arguments: Some(request.arguments),
-                digest: request.image.digest,
-            },
+            Ok(request) => {
+                Self { readable: Readable::Yes, arguments: Some(request.arguments), digest: request.image.digest }
+            }
             Err(fault) => {
-                let readable = if ambiguous(&fault, payload) {
-                    Readable::Unsure
-                } else {
-                    Readable::No(unreadable(&fault))
+                let readable = match fault.rule {
+                    Rule::PayloadUnknownFirstByte if payload.first().is_some_and(|tag| *tag < NO_ENDPOINT) => {
+                        Readable::Elsewhere
+                    }
+                    _ if ambiguous(&fault, payload) => Readable::Unsure,
+                    _ => Readable::No(unreadable(&fault)),
                 };
-                Self {
-                    readable,
-                    arguments: None,
-                    digest: String::new(),
-                }
+                Self { readable, arguments: None, digest: String::new() }
             }
         }
     }
@@ -86,13 +84,10 @@ impl Request {
 /// Whether a payload may be read or not, as the project's notes leave it open.
 pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
     let surrogate = |four: &[u8]| {
-        four.starts_with(b"\\u")
-            && four[2].eq_ignore_ascii_case(&b'd')
-            && b"89abABcdefCDEF".contains(&four[3])
+        four.starts_with(b"\\u") && four[2].eq_ignore_ascii_case(&b'd') && b"89abABcdefCDEF".contains(&four[3])
     };
     matches!(fault.rule, Rule::JsonDepth | Rule::JsonNumberRange)
-        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding)
-            && payload.windows(4).any(surrogate))
+        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding) && payload.windows(4).any(surrogate))
 }
 
 /// The requirement that an answered request breaks, by why it cannot be read. Where the pages do not say that it
@@ -103,13 +98,10 @@ fn unreadable(fault: &Malformed) -> RequirementId {
         Rule::MemberRepeated => id::REQUEST_REPEATED_MEMBER,
         Rule::JsonTrailing => id::REQUEST_TRAILING_BYTES,
         Rule::ObjectExpected if fault.found.contains("array") => id::REQUEST_ANSWERED_BARE,
-        Rule::StringExpected | Rule::ConstantExpected if fault.found.contains("object") => {
+        Rule::StringExpected | Rule::ConstantExpected if fault.found.contains("object") => id::REQUEST_ANSWERED_BARE,
+        Rule::PayloadEmpty | Rule::PayloadUnknownFirstByte | Rule::JsonSyntax | Rule::JsonEncoding => {
             id::REQUEST_ANSWERED_BARE
         }
-        Rule::PayloadEmpty
-        | Rule::PayloadUnknownFirstByte
-        | Rule::JsonSyntax
-        | Rule::JsonEncoding => id::REQUEST_ANSWERED_BARE,
         _ => id::REQUEST_WRONG_TYPE,
     }
 }
@@ -123,6 +115,8 @@ pub(super) struct Run {
     pub asks: Asks,
     /// The proxy connection.
     pub begin: Option<LinkId>,
+    /// A volume has refused it.
+    pub refused: bool,
     /// What first allowed the run to end.
     pub cause: Option<u64>,
     /// An ignored request that its number also carried has been served with a proxy connection.
@@ -131,12 +125,15 @@ pub(super) struct Run {
 
 impl Run {
     fn new(payload: &[u8], profile: &Profile) -> Self {
+        let request = Request::read(payload, profile);
+        let elsewhere = matches!(request.readable, Readable::Elsewhere);
         Self {
-            request: Request::read(payload, profile),
-            phase: Phase::Waiting,
+            request,
+            phase: if elsewhere { Phase::Unjudged } else { Phase::Waiting },
             relay: Relay::default(),
             asks: Asks::default(),
             begin: None,
+            refused: false,
             cause: None,
             duplicate_served: None,
         }
@@ -150,6 +147,16 @@ impl Run {
     /// Whether the id has come.
     pub(super) fn has_id(&self) -> bool {
         matches!(self.phase, Phase::Running { .. } | Phase::Errored { .. })
+    }
+
+    /// Whether its channels are those of a run.
+    pub(super) fn is_run(&self) -> bool {
+        !matches!(self.request.readable, Readable::Elsewhere)
+    }
+
+    /// Whether words of the proxy's may still be due.
+    pub(super) fn goes_on(&self) -> bool {
+        matches!(self.phase, Phase::Waiting | Phase::Running { .. })
     }
 
     /// Whether the client has an open loop.
@@ -211,12 +218,7 @@ pub(super) struct Runs {
 
 impl Runs {
     /// A run request came.
-    pub(super) fn open(
-        &mut self,
-        reference: RunRef,
-        payload: &[u8],
-        profile: &Profile,
-    ) -> RunIndex {
+    pub(super) fn open(&mut self, reference: RunRef, payload: &[u8], profile: &Profile) -> RunIndex {
         let index = RunIndex(self.list.len());
         self.list.push(Run::new(payload, profile));
         self.by_reference.insert(reference, index);
@@ -256,43 +258,18 @@ impl Runs {
 
     /// The run that a begin request with these arguments most likely serves.
     pub(super) fn guess(&self, arguments: &str) -> Option<RunIndex> {
-        let candidates = || {
-            self.unbound
-                .iter()
-                .filter_map(|index| self.get(*index).map(|run| (*index, run)))
-        };
+        let candidates = || self.unbound.iter().filter_map(|index| self.get(*index).map(|run| (*index, run)));
         let sent = |run: &Run| run.request.arguments.as_ref().map(|it| it.get().to_owned());
-        let equal = candidates().find(|(_, run)| {
-            run.request
-                .arguments
-                .as_ref()
-                .is_some_and(|it| it.get() == arguments)
-        });
-        let same = || {
-            candidates().find(|(_, run)| {
-                sent(run).is_some_and(|sent| super::json::same_value(&sent, arguments))
-            })
-        };
+        let equal =
+            candidates().find(|(_, run)| run.request.arguments.as_ref().is_some_and(|it| it.get() == arguments));
+        let same =
+            || candidates().find(|(_, run)| sent(run).is_some_and(|sent| super::json::same_value(&sent, arguments)));
         let again = || {
-            let open = self
-                .list
-                .iter()
-                .enumerate()
-                .rev()
-                .filter(|(_, run)| run.phase != Phase::Finished);
+            let open = self.list.iter().enumerate().rev().filter(|(_, run)| run.phase != Phase::Finished);
             let mut equal = open.filter(|(_, run)| sent(run).is_some_and(|sent| sent == arguments));
             equal.next().map(|(index, _)| RunIndex(index))
         };
-        let only = || {
-            self.unbound
-                .first()
-                .copied()
-                .filter(|_| self.unbound.len() == 1)
-        };
-        equal
-            .or_else(same)
-            .map(|(index, _)| index)
-            .or_else(again)
-            .or_else(only)
+        let only = || self.unbound.first().copied().filter(|_| self.unbound.len() == 1);
+        equal.or_else(same).map(|(index, _)| index).or_else(again).or_else(only)
     }
 }

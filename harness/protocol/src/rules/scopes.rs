@@ -43,22 +43,14 @@ struct Open {
 
 impl Open {
     fn new(run: RunIndex) -> Self {
-        Self {
-            run,
-            channels: Channels::default(),
-            duplicates: Vec::new(),
-        }
+        Self { run, channels: Channels::default(), duplicates: Vec::new() }
     }
 }
 
 impl Scope {
     /// The client requests something under this number.
     pub(super) fn requested(&mut self, link: LinkId, frame: &Frame, runs: &mut Runs, cx: &Cx<'_>) {
-        let reference = RunRef {
-            link,
-            scope: frame.scope,
-            generation: self.requests,
-        };
+        let reference = RunRef { link, scope: frame.scope, generation: self.requests };
         self.requests = self.requests.saturating_add(1);
         match &mut self.open {
             None => {
@@ -66,11 +58,7 @@ impl Scope {
                 self.open = Some(Open::new(runs.open(reference, &frame.payload, cx.profile)));
             }
             Some(open) if open.duplicates.len() < DUPLICATES => {
-                open.duplicates.push(Duplicate {
-                    payload: frame.payload.clone(),
-                    reference,
-                    seq: cx.seq,
-                });
+                open.duplicates.push(Duplicate { payload: frame.payload.clone(), reference, seq: cx.seq });
             }
             Some(_) => {}
         }
@@ -79,17 +67,12 @@ impl Scope {
     /// The open run, if a request under this reference was a duplicate of it.
     pub(super) fn duplicated(&self, reference: RunRef) -> Option<RunIndex> {
         let open = self.open.as_ref()?;
-        open.duplicates
-            .iter()
-            .any(|it| it.reference == reference)
-            .then_some(open.run)
+        open.duplicates.iter().any(|it| it.reference == reference).then_some(open.run)
     }
 
     /// Whether the open run was asked for again.
     pub(super) fn has_duplicates(&self) -> bool {
-        self.open
-            .as_ref()
-            .is_some_and(|open| !open.duplicates.is_empty())
+        self.open.as_ref().is_some_and(|open| !open.duplicates.is_empty())
     }
 
     /// The open run.
@@ -124,11 +107,7 @@ impl Scope {
         match frame.kind {
             FrameType::Response => {
                 let had_id = run.has_id();
-                let mut around = Around {
-                    ids,
-                    duplicates: !open.duplicates.is_empty(),
-                    strays,
-                };
+                let mut around = Around { ids, duplicates: !open.duplicates.is_empty(), strays };
                 run_stream::response(run, &frame.payload, &mut around, cx);
                 if !had_id && run.has_id() {
                     open.channels.id_came(cx);
@@ -163,8 +142,7 @@ impl Scope {
         // A request after the id and before anything that may end the run met an open scope for certain. Another one
         // may have met a scope whose finish was under way, and then it opened the number anew.
         let certain = |it: &Duplicate| run.has_id() && run.cause.is_none_or(|cause| cause > it.seq);
-        let (ignored, mut doubtful): (Vec<_>, Vec<_>) =
-            open.duplicates.into_iter().partition(certain);
+        let (ignored, mut doubtful): (Vec<_>, Vec<_>) = open.duplicates.into_iter().partition(certain);
         run_stream::finish(run, !ignored.is_empty(), open.channels.trouble, cx);
         self.ignored = !ignored.is_empty();
         if !doubtful.is_empty() {

@@ -52,13 +52,7 @@ fn an_answer_is_lost() {
     let mut talk = enqueued();
     talk.proxy_answers(70, [0]);
     let seq = talk.events() - 2;
-    assert_eq!(
-        talk.outstanding(),
-        [Outstanding {
-            kind: OutstandingKind::Answer,
-            seq
-        }]
-    );
+    assert_eq!(talk.outstanding(), [Outstanding { kind: OutstandingKind::Answer, seq }]);
     talk.ended(3);
     assert_eq!(talk.outstanding(), []);
     talk.breaks(&["enqueue.answer-relayed"]);
@@ -266,7 +260,7 @@ fn a_run_that_ends_owes_no_answers() {
 fn several_answers_of_the_proxys_may_all_come() {
     for all in [true, false] {
         let mut talk = enqueued();
-        talk.from_proxy(crate::wire::FrameType::ChannelResponse, (BEGIN, 70), [0]);
+        talk.proxy_sent(crate::wire::FrameType::ChannelResponse, (BEGIN, 70), [0]);
         talk.proxy_answers(70, [1]);
         talk.answered(3, [0]);
         if all {

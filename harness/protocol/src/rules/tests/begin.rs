@@ -23,13 +23,34 @@ fn two_proxy_connections_known_by_their_arguments() {
 fn a_handshake_that_failed_is_no_connection() {
     let mut talk = Talk::new();
     talk.request(RUN, &request(ARGUMENTS));
-    let refused = talk.proxy_link(None);
-    talk.tell_run(refused, run());
-    let mut talk = Talk::new();
-    talk.request(RUN, &request(ARGUMENTS));
+    talk.refused_proxy_link(Some(run()));
     talk.proxy_link(Some(run()));
     talk.begin(&begin_request(ARGUMENTS));
     talk.breaks_nothing();
+}
+
+#[test]
+fn a_run_that_becomes_known_late() {
+    let mut talk = Talk::new();
+    talk.request(RUN, &request("1"));
+    talk.request(RUN + 1, &request("2"));
+    let link = talk.proxy_link(None);
+    talk.begin(&begin_request("[3]"));
+    talk.tell_run(link, run());
+    talk.proxy_says(BEGUN, "[]");
+    talk.gets(0, ID);
+    talk.stops();
+    talk.breaks(&["begin.arguments-value", "begin.arguments-bytes"]);
+
+    let mut talk = Talk::new();
+    talk.request(RUN, &request("1"));
+    talk.request(RUN + 1, &request("2"));
+    let link = talk.proxy_link(None);
+    talk.begin(b"\0");
+    talk.proxy_says(BEGUN, "[]");
+    talk.tell_run(link, run());
+    talk.gets(0, ID);
+    talk.breaks(&["begin.well-formed"]);
 }
 
 #[test]
@@ -37,7 +58,7 @@ fn a_credential_for_the_proxy() {
     let mut talk = Talk::new();
     talk.request(RUN, &request(ARGUMENTS));
     talk.proxy_link(Some(run()));
-    talk.to_proxy(FrameType::Authorization, (0, 0), [0]);
+    talk.sends_proxy(FrameType::Authorization, (0, 0), [0]);
     talk.begin(&begin_request(ARGUMENTS));
     talk.breaks(&["begin.no-credential"]);
 }
@@ -47,14 +68,14 @@ fn something_before_begin() {
     let mut talk = Talk::new();
     talk.request(RUN, &request(ARGUMENTS));
     talk.proxy_link(Some(run()));
-    talk.to_proxy(FrameType::ChannelRequest, (BEGIN, 0), [1]);
+    talk.sends_proxy(FrameType::ChannelRequest, (BEGIN, 0), [1]);
     talk.begin(&begin_request(ARGUMENTS));
     talk.breaks(&["begin.first"]);
 
     let mut talk = Talk::new();
     talk.request(RUN, &request(ARGUMENTS));
     talk.proxy_link(Some(run()));
-    talk.to_proxy(FrameType::Request, (3, 0), [77]);
+    talk.sends_proxy(FrameType::Request, (3, 0), [77]);
     talk.begin(&begin_request(ARGUMENTS));
     talk.breaks(&["begin.first"]);
 }
@@ -62,8 +83,8 @@ fn something_before_begin() {
 #[test]
 fn begin_twice() {
     let mut talk = Talk::running();
-    talk.to_proxy(FrameType::Request, (BEGIN + 1, 0), begin_request(ARGUMENTS));
-    talk.to_proxy(FrameType::Request, (BEGIN + 2, 0), [77]);
+    talk.sends_proxy(FrameType::Request, (BEGIN + 1, 0), begin_request(ARGUMENTS));
+    talk.sends_proxy(FrameType::Request, (BEGIN + 2, 0), [77]);
     talk.breaks(&["begin.once"]);
 }
 
@@ -82,10 +103,7 @@ fn a_begin_that_does_not_read() {
 fn arguments_are_changed() {
     for (arguments, broken) in [
         (r#"{"a":"x","b":1.50}"#, &["begin.arguments-bytes"][..]),
-        (
-            r#"{ "b": 1.5, "a": "x" }"#,
-            &["begin.arguments-value", "begin.arguments-bytes"],
-        ),
+        (r#"{ "b": 1.5, "a": "x" }"#, &["begin.arguments-value", "begin.arguments-bytes"]),
         ("null", &["begin.arguments-value", "begin.arguments-bytes"]),
     ] {
         for reference in [Some(run()), None] {
@@ -101,8 +119,8 @@ fn arguments_are_changed() {
 #[test]
 fn frames_that_a_proxys_client_does_not_send() {
     let mut talk = Talk::running();
-    talk.to_proxy(FrameType::Response, (BEGIN, 0), "");
-    talk.to_proxy(FrameType::ResponseFinish, (BEGIN, 0), "");
+    talk.sends_proxy(FrameType::Response, (BEGIN, 0), "");
+    talk.sends_proxy(FrameType::ResponseFinish, (BEGIN, 0), "");
     talk.breaks(&["frame.server-types"; 2]);
 }
 
@@ -121,10 +139,7 @@ fn the_begin_envelope_is_free() {
     talk.request(RUN, &request(ARGUMENTS));
     let link = talk.proxy_link(None);
     talk.tell_run(link, run());
-    talk.begin(&word(
-        0,
-        format!("{{ \"more\" : [] ,\n\"arguments\" : {ARGUMENTS} }} "),
-    ));
+    talk.begin(&word(0, format!("{{ \"more\" : [] ,\n\"arguments\" : {ARGUMENTS} }} ")));
     talk.proxy_says(BEGUN, "[]");
     talk.gets(0, ID);
     talk.stops();

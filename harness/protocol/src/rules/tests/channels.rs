@@ -27,13 +27,7 @@ fn something_after_a_channels_finish() {
 
 #[test]
 fn an_unreadable_channel_request_is_answered() {
-    for payload in [
-        &[][..],
-        &[200],
-        &[READ, b'{'],
-        &[5, 0, 0, 1],
-        &[DEQUEUE, b'[', b']'],
-    ] {
+    for payload in [&[][..], &[200], &[READ, b'{'], &[5, 0, 0, 1], &[DEQUEUE, b'[', b']']] {
         let mut talk = Talk::running();
         talk.asks(4, payload);
         talk.answered(4, [1, b'0']);
@@ -45,9 +39,9 @@ fn an_unreadable_channel_request_is_answered() {
 #[test]
 fn a_live_number_is_used_again() {
     let mut talk = Talk::running();
-    talk.from_provider(FrameType::ChannelRequest, (RUN, 0), [12]);
+    talk.provider_sent(FrameType::ChannelRequest, (RUN, 0), [12]);
     talk.asks(0, read());
-    talk.from_provider(FrameType::ChannelRequest, (RUN, 0), [12]);
+    talk.provider_sent(FrameType::ChannelRequest, (RUN, 0), [12]);
     talk.breaks(&["channel.live-number-not-reused"]);
 }
 
@@ -55,9 +49,9 @@ fn a_live_number_is_used_again() {
 fn a_finished_number_is_used_again() {
     let mut talk = Talk::running();
     for _ in 0..2 {
-        talk.from_provider(FrameType::ChannelRequest, (RUN, 0), [12]);
-        talk.from_client(FrameType::ChannelResponse, (RUN, 0), [0]);
-        talk.from_client(FrameType::ChannelResponseFinish, (RUN, 0), "");
+        talk.provider_sent(FrameType::ChannelRequest, (RUN, 0), [12]);
+        talk.client_sent(FrameType::ChannelResponse, (RUN, 0), [0]);
+        talk.client_sent(FrameType::ChannelResponseFinish, (RUN, 0), "");
         talk.asks(0, read());
         talk.served(0, [0]);
     }
@@ -91,10 +85,7 @@ fn an_early_channel_is_finished() {
     talk.gets(0, ID);
     let violations = talk.violations();
     assert_eq!(violations.len(), 1, "{violations:#?}");
-    assert_eq!(
-        violations[0].requirement.as_str(),
-        "run.early-channels-kept"
-    );
+    assert_eq!(violations[0].requirement.as_str(), "run.early-channels-kept");
     assert_eq!(violations[0].seq, at);
 }
 

@@ -22,26 +22,22 @@ fn a_text_message_from_the_server() {
 #[test]
 fn a_short_message_from_the_server() {
     let mut talk = Talk::running();
-    talk.at(
-        CLIENT,
-        Role::Provider,
-        What::Binary(vec![2, 0, 0, 0, 1].into()),
-    );
+    talk.at(CLIENT, Role::Provider, What::Binary(vec![2, 0, 0, 0, 1].into()));
     talk.breaks(&["frame.header"]);
 }
 
 #[test]
 fn a_response_on_a_scope_that_nobody_opened() {
     let mut talk = Talk::running();
-    talk.from_provider(FrameType::Response, (RUN.swap_bytes(), 0), [8]);
+    talk.provider_sent(FrameType::Response, (RUN.swap_bytes(), 0), [8]);
     talk.breaks(&["frame.header"]);
 }
 
 #[test]
 fn frames_of_types_that_are_not_the_servers() {
     let mut talk = Talk::running();
-    talk.from_provider(FrameType::Authorization, (0, 0), [0]);
-    talk.from_provider(FrameType::Request, (RUN, 0), [0]);
+    talk.provider_sent(FrameType::Authorization, (0, 0), [0]);
+    talk.provider_sent(FrameType::Request, (RUN, 0), [0]);
     talk.at(CLIENT, Role::Provider, What::Binary(vec![7; 9].into()));
     talk.breaks(&["frame.server-types"; 3]);
 }
@@ -50,9 +46,9 @@ fn frames_of_types_that_are_not_the_servers() {
 fn finishes_with_a_payload() {
     let mut talk = Talk::running();
     talk.asks(5, word(READ, r#"{"path":["a"]}"#));
-    talk.from_provider(FrameType::ChannelResponseFinish, (RUN, 5), [1]);
+    talk.provider_sent(FrameType::ChannelResponseFinish, (RUN, 5), [1]);
     talk.asks(6, [STOP]);
-    talk.from_provider(FrameType::ResponseFinish, (RUN, 0), "e");
+    talk.provider_sent(FrameType::ResponseFinish, (RUN, 0), "e");
     talk.breaks(&["frame.finish-empty"; 2]);
 }
 
@@ -77,7 +73,7 @@ fn a_request_before_the_credential_is_served_after_it() {
 fn malformed_credentials_are_answered() {
     for payload in [&b""[..], b"\x01tok", b"\0\xff\xfe"] {
         let mut talk = Talk::silent();
-        talk.from_client(FrameType::Authorization, (0, 0), payload);
+        talk.client_sent(FrameType::Authorization, (0, 0), payload);
         talk.request(RUN, &request(ARGUMENTS));
         talk.gets_finish();
         talk.breaks(&["auth.rejected-silently"]);
@@ -110,10 +106,10 @@ fn what_the_server_drops_moves_nothing() {
         talk.at(CLIENT, Role::Client, What::Binary(message.to_vec().into()));
     }
     talk.at(CLIENT, Role::Client, What::Text("hello".into()));
-    talk.from_client(FrameType::Response, (0, 0), "");
-    talk.from_client(FrameType::ChannelRequest, (RUN, 0), [STOP]);
+    talk.client_sent(FrameType::Response, (0, 0), "");
+    talk.client_sent(FrameType::ChannelRequest, (RUN, 0), [STOP]);
     talk.credential();
-    talk.from_client(FrameType::ChannelResponse, (RUN, 0), "");
+    talk.client_sent(FrameType::ChannelResponse, (RUN, 0), "");
     talk.request(RUN, &request(ARGUMENTS));
     talk.gets(6, "null");
     talk.gets_finish();

@@ -8,19 +8,16 @@ use crate::wire::FrameType;
 fn one_run_with_every_freedom() {
     let mut talk = Talk::new();
     talk.request(RUN, &request(ARGUMENTS));
-    talk.from_provider(FrameType::ChannelRequest, (RUN, 7), word(2, "{}"));
-    talk.from_client(FrameType::ChannelResponse, (RUN, 7), [1]);
-    talk.from_client(FrameType::ChannelResponseFinish, (RUN, 7), "");
+    talk.provider_sent(FrameType::ChannelRequest, (RUN, 7), word(2, "{}"));
+    talk.client_sent(FrameType::ChannelResponse, (RUN, 7), [1]);
+    talk.client_sent(FrameType::ChannelResponseFinish, (RUN, 7), "");
     talk.asks(1, enqueue("early"));
     talk.proxy_link(None);
     talk.begin(&word(0, format!(" {{\"arguments\":{ARGUMENTS}}}")));
     talk.proxy_says(BEGUN, "[]");
     talk.proxy_says(PROXY_CHUNK, "\"outside, dropped\"");
     talk.proxy_says(PROXY_CHUNK, "\"outside, relayed\"");
-    talk.gets(
-        0,
-        r#"{"id":"6f1b0c52-62c2-4b7e-9a59-0d1f4b8f6a10","more":[1]}"#,
-    );
+    talk.gets(0, r#"{"id":"6f1b0c52-62c2-4b7e-9a59-0d1f4b8f6a10","more":[1]}"#);
     talk.gets(7, "\"outside, relayed\"");
     talk.carries(5, carried(&enqueue("early"), BEGIN_ENQUEUE));
     for round in 0..3 {
@@ -40,9 +37,9 @@ fn one_run_with_every_freedom() {
     }
     talk.proxy_answers(5, [0]);
     talk.served(1, [0]);
-    talk.from_provider(FrameType::ChannelRequest, (RUN, 7), [8]);
-    talk.from_proxy(FrameType::ChannelRequest, (BEGIN, 1), [2]);
-    talk.from_provider(FrameType::ChannelRequest, (RUN, 1), word(7, "k"));
+    talk.provider_sent(FrameType::ChannelRequest, (RUN, 7), [8]);
+    talk.proxy_sent(FrameType::ChannelRequest, (BEGIN, 1), [2]);
+    talk.provider_sent(FrameType::ChannelRequest, (RUN, 1), word(7, "k"));
     talk.proxy_says(PROXY_ACTIVE, "");
     talk.proxy_says(PROXY_CHUNK, "{}");
     talk.gets(8, "");

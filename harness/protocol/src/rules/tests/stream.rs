@@ -8,7 +8,7 @@ const OTHER_ID: &str = r#"{"id":"a3c0e1d7-1f2b-4c44-8f0e-9b7a6c5d4e3f"}"#;
 fn a_payload_that_means_nothing() {
     let mut talk = Talk::running();
     talk.gets(10, "{}");
-    talk.from_provider(crate::wire::FrameType::Response, (RUN, 0), "");
+    talk.provider_sent(crate::wire::FrameType::Response, (RUN, 0), "");
     talk.breaks(&["run.payload-known"; 2]);
 }
 
@@ -16,30 +16,28 @@ fn a_payload_that_means_nothing() {
 fn unreadable_requests_are_answered() {
     let json = |text: &str| word(0, text);
     let full = String::from_utf8(request(ARGUMENTS)[1..].to_vec()).expect("text");
+    let mode = |mode: &str| {
+        let mount = format!(r#"{{"volume_name":"v","volume_relative_path":[],"mode":{mode},"container_path":["a"]}}"#);
+        format!("\"disk\":1,\"volume_mounts\":[{mount}]")
+    };
     let cases = [
         (vec![], "request.answered-bare"),
         (vec![250], "request.answered-bare"),
         (json("{"), "request.answered-bare"),
         (json("[]"), "request.answered-bare"),
-        (
-            json(&full.replace("\"disk\":1,", "")),
-            "request.missing-member",
-        ),
-        (
-            json(&full.replace("\"disk\":1", "\"disk\":-1")),
-            "request.wrong-type",
-        ),
-        (
-            json(&full.replace("\"disk\":1", "\"disk\":1,\"disk\":1")),
-            "request.repeated-member",
-        ),
+        (json(&full.replace("\"disk\":1,", "")), "request.missing-member"),
+        (json(&full.replace("\"disk\":1", "\"disk\":-1")), "request.wrong-type"),
+        (json(&full.replace("\"disk\":1", "\"disk\":1,\"disk\":1")), "request.repeated-member"),
         (json(&(full.clone() + "x")), "request.trailing-bytes"),
+        (json(&full.replace("\"image\":{", "\"image\":[\"a\"],\"more\":{")), "request.answered-bare"),
+        (json(&full.replace("\"disk\":1", &mode("{\"persistent\":null}"))), "request.answered-bare"),
+        (json(&full.replace("\"disk\":1", &mode("\"rw\""))), "request.wrong-type"),
     ];
     for (payload, rule) in cases {
         for answer in [word(0, ID), word(6, "null"), word(1, r#"{"name":"v"}"#)] {
             let mut talk = Talk::new();
             talk.request(RUN, &payload);
-            talk.from_provider(crate::wire::FrameType::Response, (RUN, 0), answer);
+            talk.provider_sent(crate::wire::FrameType::Response, (RUN, 0), answer);
             talk.gets_finish();
             talk.breaks(&[rule]);
         }
@@ -48,6 +46,27 @@ fn unreadable_requests_are_answered() {
         talk.gets_finish();
         talk.breaks_nothing();
     }
+}
+
+#[test]
+fn other_endpoints_are_scopes_only() {
+    let mut talk = Talk::new();
+    talk.request(RUN, &[15]);
+    talk.asks(0, [STOP]);
+    talk.asks(1, [77]);
+    talk.provider_sent(crate::wire::FrameType::ChannelRequest, (RUN, 0), [0]);
+    talk.provider_sent(crate::wire::FrameType::Response, (RUN, 0), "2.3.0");
+    talk.answered(0, [9]);
+    talk.ended(0);
+    talk.gets_finish();
+    talk.breaks_nothing();
+
+    let mut talk = Talk::new();
+    talk.request(RUN, &[15]);
+    talk.answered(0, [9]);
+    talk.gets_finish();
+    talk.gets_finish();
+    talk.breaks(&["channel.answer-without-request", "scope.finished-once"]);
 }
 
 #[test]
@@ -74,12 +93,7 @@ fn an_error_that_is_not_one_value() {
 
 #[test]
 fn refusals_that_do_not_read() {
-    for (tag, body) in [
-        (1, "{}"),
-        (2, "[\"v\"]"),
-        (5, r#"{"name":"v"}"#),
-        (5, r#"{"name":"v","mode":"rw"}"#),
-    ] {
+    for (tag, body) in [(1, "{}"), (2, "[\"v\"]"), (5, r#"{"name":"v"}"#), (5, r#"{"name":"v","mode":"rw"}"#)] {
         let mut talk = Talk::new();
         talk.request(RUN, &request(ARGUMENTS));
         talk.gets(tag, body);
@@ -128,6 +142,17 @@ fn a_refused_run_is_deployed() {
 }
 
 #[test]
+fn a_refused_run_is_deployed_after_its_finish() {
+    let mut talk = Talk::new();
+    talk.request(RUN, &request(ARGUMENTS));
+    talk.gets(1, r#"{"name":"v"}"#);
+    talk.gets_finish();
+    talk.proxy_link(Some(run()));
+    talk.begin(&begin_request(ARGUMENTS));
+    talk.breaks(&["refusal.nothing-deployed"]);
+}
+
+#[test]
 fn something_else_first() {
     let mut talk = Talk::begins();
     talk.proxy_says(BEGUN, "[]");
@@ -164,14 +189,7 @@ fn the_id_before_begun() {
 
 #[test]
 fn an_id_that_does_not_read() {
-    for body in [
-        "",
-        "\"x\"",
-        "[\"x\"]",
-        "{}",
-        r#"{"id":7}"#,
-        r#"{"id":"x"}{}"#,
-    ] {
+    for body in ["", "\"x\"", "[\"x\"]", "{}", r#"{"id":7}"#, r#"{"id":"x"}{}"#] {
         let mut talk = Talk::begins();
         talk.proxy_says(BEGUN, "[]");
         talk.gets(0, body);
@@ -191,10 +209,7 @@ fn ids(ids: &[&str], arguments: &str) -> Talk {
     let mut talk = Talk::new();
     for (generation, id) in (0..).zip(ids) {
         talk.request(RUN, &request(arguments));
-        talk.proxy_link(Some(crate::transcript::RunRef {
-            generation,
-            ..run()
-        }));
+        talk.proxy_link(Some(crate::transcript::RunRef { generation, ..run() }));
         talk.begin(&begin_request(arguments));
         talk.proxy_says(BEGUN, "[]");
         talk.gets(0, format!(r#"{{"id":"{id}","more":0}}"#));
@@ -212,11 +227,7 @@ fn one_id_for_two_runs() {
 fn counted_ids() {
     ids(&["run-9", "run-10", "run-11"], "1").breaks(&["run.id-unguessable"]);
     ids(&["run-9", "run-10"], "1").breaks_nothing();
-    ids(
-        &["q83vEjRWeJCrze8S", "AAECAwQFBgcICQoL", "Zm9vYmFyYmF6cXV4"],
-        "1",
-    )
-    .breaks_nothing();
+    ids(&["q83vEjRWeJCrze8S", "AAECAwQFBgcICQoL", "Zm9vYmFyYmF6cXV4"], "1").breaks_nothing();
 }
 
 #[test]

@@ -43,10 +43,7 @@ pub fn word(tag: u8, body: impl AsRef<[u8]>) -> Vec<u8> {
 /// A run request with these arguments.
 pub fn request(arguments: &str) -> Vec<u8> {
     let image = r#"{"name":"acme/echo","digest":"sha256:00112233445566778899aabbccddeeff"}"#;
-    word(
-        0,
-        format!(r#"{{"image":{image},"memory":1,"disk":1,"arguments":{arguments}}}"#),
-    )
+    word(0, format!(r#"{{"image":{image},"memory":1,"disk":1,"arguments":{arguments}}}"#))
 }
 
 /// A begin request with these arguments.
@@ -56,10 +53,7 @@ pub fn begin_request(arguments: &str) -> Vec<u8> {
 
 /// An enqueue of a message.
 pub fn enqueue(key: &str) -> Vec<u8> {
-    word(
-        ENQUEUE,
-        format!(r#"{{"key":"{key}", "content":[{{"type":"text","text":"hi"}}]}}"#),
-    )
+    word(ENQUEUE, format!(r#"{{"key":"{key}", "content":[{{"type":"text","text":"hi"}}]}}"#))
 }
 
 /// The same, as the provider carries it on.
@@ -90,12 +84,7 @@ impl Talk {
 
     fn of(checkers: Checkers) -> Self {
         let (transcript, out) = (Transcript::default(), Vec::new());
-        let mut talk = Self {
-            checkers,
-            transcript,
-            out,
-            proxy: LinkId(u32::MAX),
-        };
+        let mut talk = Self { checkers, transcript, out, proxy: LinkId(u32::MAX) };
         talk.client_link("client");
         talk
     }
@@ -134,11 +123,7 @@ impl Talk {
 
     fn announce(&mut self, kind: LinkKind, name: &str, run: Option<RunRef>) -> LinkId {
         let id = self.transcript.open(kind, name, run);
-        let link = self
-            .transcript
-            .link(id)
-            .cloned()
-            .expect("a link just opened");
+        let link = self.transcript.link(id).cloned().expect("a link just opened");
         self.checkers.link(&link);
         id
     }
@@ -158,15 +143,16 @@ impl Talk {
         id
     }
 
+    /// A proxy connection whose handshake the proxy refuses.
+    pub fn refused_proxy_link(&mut self, run: Option<RunRef>) {
+        let id = self.announce(LinkKind::Begin, "refused", run);
+        self.at(id, Role::Proxy, What::Refused { status: Some(503) });
+    }
+
     /// The run of a proxy connection becomes known.
     pub fn tell_run(&mut self, id: LinkId, run: RunRef) {
         let (kind, name) = (LinkKind::Begin, "begin".to_owned());
-        self.checkers.link(&Link {
-            id,
-            kind,
-            name,
-            run: Some(run),
-        });
+        self.checkers.link(&Link { id, kind, name, run: Some(run) });
     }
 
     pub fn at(&mut self, link: LinkId, sender: Role, what: What) {
@@ -175,52 +161,45 @@ impl Talk {
         self.checkers.event(&event, &mut self.out);
     }
 
-    pub fn frame(
-        &mut self,
-        link: LinkId,
-        sender: Role,
-        kind: FrameType,
-        at: (u32, u32),
-        payload: impl AsRef<[u8]>,
-    ) {
+    pub fn frame(&mut self, link: LinkId, sender: Role, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
         let frame = Frame::new(kind, at.0, at.1, payload.as_ref().to_vec());
         self.at(link, sender, What::Binary(frame.encode()));
     }
 
-    pub fn from_client(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
+    pub fn client_sent(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
         self.frame(CLIENT, Role::Client, kind, at, payload);
     }
 
-    pub fn from_provider(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
+    pub fn provider_sent(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
         self.frame(CLIENT, Role::Provider, kind, at, payload);
     }
 
-    pub fn to_proxy(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
+    pub fn sends_proxy(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
         self.frame(self.proxy, Role::Provider, kind, at, payload);
     }
 
-    pub fn from_proxy(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
+    pub fn proxy_sent(&mut self, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
         self.frame(self.proxy, Role::Proxy, kind, at, payload);
     }
 
     pub fn credential(&mut self) {
-        self.from_client(FrameType::Authorization, (0, 0), credential_payload("tok"));
+        self.client_sent(FrameType::Authorization, (0, 0), credential_payload("tok"));
     }
 
     pub fn request(&mut self, scope: u32, payload: &[u8]) {
-        self.from_client(FrameType::Request, (scope, 9), payload);
+        self.client_sent(FrameType::Request, (scope, 9), payload);
     }
 
     pub fn begin(&mut self, payload: &[u8]) {
-        self.to_proxy(FrameType::Request, (BEGIN, 0), payload);
+        self.sends_proxy(FrameType::Request, (BEGIN, 0), payload);
     }
 
     pub fn proxy_says(&mut self, tag: u8, body: impl AsRef<[u8]>) {
-        self.from_proxy(FrameType::Response, (BEGIN, 0), word(tag, body));
+        self.proxy_sent(FrameType::Response, (BEGIN, 0), word(tag, body));
     }
 
     pub fn proxy_finishes(&mut self) {
-        self.from_proxy(FrameType::ResponseFinish, (BEGIN, 0), "");
+        self.proxy_sent(FrameType::ResponseFinish, (BEGIN, 0), "");
     }
 
     pub fn proxy_closes(&mut self) {
@@ -234,36 +213,36 @@ impl Talk {
 
     /// The client gets a response on the first run's scope.
     pub fn gets(&mut self, tag: u8, body: impl AsRef<[u8]>) {
-        self.from_provider(FrameType::Response, (RUN, 0), word(tag, body));
+        self.provider_sent(FrameType::Response, (RUN, 0), word(tag, body));
     }
 
     pub fn gets_finish(&mut self) {
-        self.from_provider(FrameType::ResponseFinish, (RUN, 0), "");
+        self.provider_sent(FrameType::ResponseFinish, (RUN, 0), "");
     }
 
     pub fn asks(&mut self, channel: u32, payload: impl AsRef<[u8]>) {
-        self.from_client(FrameType::ChannelRequest, (RUN, channel), payload);
+        self.client_sent(FrameType::ChannelRequest, (RUN, channel), payload);
     }
 
     pub fn carries(&mut self, channel: u32, payload: impl AsRef<[u8]>) {
-        self.to_proxy(FrameType::ChannelRequest, (BEGIN, channel), payload);
+        self.sends_proxy(FrameType::ChannelRequest, (BEGIN, channel), payload);
     }
 
     pub fn proxy_answers(&mut self, channel: u32, payload: impl AsRef<[u8]>) {
-        self.from_proxy(FrameType::ChannelResponse, (BEGIN, channel), payload);
+        self.proxy_sent(FrameType::ChannelResponse, (BEGIN, channel), payload);
         self.proxy_ends(channel);
     }
 
     pub fn proxy_ends(&mut self, channel: u32) {
-        self.from_proxy(FrameType::ChannelResponseFinish, (BEGIN, channel), "");
+        self.proxy_sent(FrameType::ChannelResponseFinish, (BEGIN, channel), "");
     }
 
     pub fn answered(&mut self, channel: u32, payload: impl AsRef<[u8]>) {
-        self.from_provider(FrameType::ChannelResponse, (RUN, channel), payload);
+        self.provider_sent(FrameType::ChannelResponse, (RUN, channel), payload);
     }
 
     pub fn ended(&mut self, channel: u32) {
-        self.from_provider(FrameType::ChannelResponseFinish, (RUN, channel), "");
+        self.provider_sent(FrameType::ChannelResponseFinish, (RUN, channel), "");
     }
 
     /// An answer and the finish.
@@ -301,10 +280,7 @@ impl Talk {
     #[track_caller]
     pub fn breaks(self, requirements: &[&str]) {
         let violations = self.violations();
-        let broken: Vec<_> = violations
-            .iter()
-            .map(|it| it.requirement.as_str())
-            .collect();
+        let broken: Vec<_> = violations.iter().map(|it| it.requirement.as_str()).collect();
         assert_eq!(broken, requirements, "{violations:#?}");
         for violation in violations {
             assert!(violation.requirement.requirement().is_some());
@@ -321,9 +297,5 @@ impl Talk {
 
 /// The first run.
 pub fn run() -> RunRef {
-    RunRef {
-        link: CLIENT,
-        scope: RUN,
-        generation: 0,
-    }
+    RunRef { link: CLIENT, scope: RUN, generation: 0 }
 }
