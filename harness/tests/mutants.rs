@@ -18,7 +18,10 @@ fn main() -> ExitCode {
     arguments.test_threads = arguments.test_threads.or(Some(2));
     let trials = mutants::all()
         .into_iter()
-        .map(|mutant| Trial::test(mutant.name, move || does_as_it_must(&mutant)).with_kind(kind(&mutant)))
+        .map(|mutant| {
+            let kind = kind(&mutant);
+            Trial::test(mutant.name, move || does_as_it_must(&mutant)).with_kind(kind)
+        })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
