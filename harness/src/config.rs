@@ -28,7 +28,7 @@ pub struct ProviderConfig {
 impl Default for ProviderConfig {
     fn default() -> Self {
         Self {
-            credential: "conformance".into(),
+            credential: "credential-for-tests".into(),
             proxy_listen: ([127, 0, 0, 1], 14979).into(),
             image: Image::default(),
             volumes: Volumes::default(),

@@ -1,5 +1,6 @@
 //! The implementation under test: where it is reached, and the processes that are started for it.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::Stdio;
@@ -10,6 +11,7 @@ use diverge_link::{ConnectError, Connection, Limits, connect};
 use mock_provider::server::{Behaviour, Server};
 use mock_proxy::Hub;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
 use crate::config::ProviderConfig;
 use crate::play::Patience;
@@ -94,6 +96,8 @@ struct Launched {
 struct Process {
     child: Box<dyn ChildWrapper>,
     url: String,
+    /// The last lines that it wrote, on either stream.
+    said: Said,
     /// How many processes came before this one.
     generation: u64,
     reached: bool,
@@ -218,6 +222,23 @@ impl Endpoint {
         }
     }
 
+    /// How a launched process ended and what it wrote last, where it has ended.
+    #[must_use]
+    pub fn last_words(&self) -> Option<String> {
+        let Body::Launched(launched) = &self.body else {
+            return None;
+        };
+        let mut state = launched.state();
+        let status = state.child.try_wait().ok().flatten()?;
+        let mut words = format!("`{}` ended ({status})", launched.command);
+        let said = state.said.lines().join(" ⏎ ").replace(&self.credential, "‹credential›");
+        if !said.is_empty() {
+            words.push_str(" after writing: ");
+            words.push_str(&said);
+        }
+        Some(words)
+    }
+
     /// Which process this is, counted from 0.
     #[must_use]
     pub fn generation(&self) -> u64 {
@@ -289,16 +310,26 @@ fn start(
             .args(&words[1..])
             .env("CONFORMANCE_LISTEN", listen.to_string())
             .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null());
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
     });
     wrap.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
-    let child = wrap.spawn().map_err(|error| PlugError::Start {
+    let mut child = wrap.spawn().map_err(|error| PlugError::Start {
         command: command.to_owned(),
         error,
     })?;
+    let said = Said::default();
+    if let Some(stdout) = child.stdout().take() {
+        said.listen(stdout);
+    }
+    if let Some(stderr) = child.stderr().take() {
+        said.listen(stderr);
+    }
     Ok(Process {
         child,
         url: format!("ws://{listen}/"),
+        said,
         generation,
         reached: false,
     })
@@ -307,4 +338,40 @@ fn start(
 /// An address on loopback that was free a moment ago; the process that is told it listens there.
 fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+/// How many of a process's last lines are kept.
+const LINES: usize = 20;
+
+/// What a launched process wrote last. Its output is its own affair: it is shown only where the process ended.
+#[derive(Debug, Clone, Default)]
+struct Said(Arc<Mutex<VecDeque<String>>>);
+
+impl Said {
+    fn listen(&self, stream: impl AsyncRead + Send + Unpin + 'static) {
+        let said = self.clone();
+        tokio::spawn(async move {
+            let mut stream = BufReader::new(stream);
+            let mut line = Vec::new();
+            // A line without end is cut, so that a process that writes no newline costs no memory.
+            while matches!((&mut stream).take(4096).read_until(b'\n', &mut line).await, Ok(read) if read > 0)
+            {
+                let mut lines = said.0.lock().unwrap_or_else(PoisonError::into_inner);
+                if lines.len() == LINES {
+                    lines.pop_front();
+                }
+                lines.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+                line.clear();
+            }
+        });
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
+    }
 }

@@ -210,6 +210,7 @@ impl Context {
         let generation = lane.endpoint.generation();
         let mut played = play(scenario, &lane.endpoint, &self.config, &self.patience).await;
         let died = !lane.endpoint.alive();
+        let words = lane.endpoint.last_words();
         if died && lane.endpoint.reached() {
             if let Err(error) = lane.endpoint.revive() {
                 let _ = self
@@ -230,7 +231,8 @@ impl Context {
         if let (Played::Judged(outcome), true) = (&mut played, died)
             && let Some(message) = &mut outcome.message
         {
-            message.push_str("; the implementation's process ended");
+            message.push_str("; ");
+            message.push_str(words.as_deref().unwrap_or("the process ended"));
         }
         let _ = self.results.send(played).await;
     }

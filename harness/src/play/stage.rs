@@ -138,10 +138,12 @@ impl<'a> Stage<'a> {
         let connection = match self.endpoint.connect(limits, self.patience).await {
             Ok(connection) => connection,
             Err(ConnectError::Refused) => {
-                return Err(Halt::Unreachable(format!(
-                    "nothing accepts connections at {}",
-                    self.endpoint.url()
-                )));
+                let nobody = format!("nothing accepts connections at {}", self.endpoint.url());
+                let words = self.endpoint.last_words();
+                return Err(Halt::Unreachable(match words {
+                    Some(words) => format!("{nobody}: {words}"),
+                    None => nobody,
+                }));
             }
             Err(ConnectError::Address(error)) => {
                 return Err(Halt::Unreachable(format!("not an address: {error}")));
