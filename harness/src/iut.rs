@@ -231,7 +231,11 @@ impl Endpoint {
         let mut state = launched.state();
         let status = state.child.try_wait().ok().flatten()?;
         let mut words = format!("`{}` ended ({status})", launched.command);
-        let said = state.said.lines().join(" ⏎ ").replace(&self.credential, "‹credential›");
+        let said = state
+            .said
+            .lines()
+            .join(" ⏎ ")
+            .replace(&self.credential, "‹credential›");
         if !said.is_empty() {
             words.push_str(" after writing: ");
             words.push_str(&said);
@@ -289,6 +293,13 @@ impl Endpoint {
             let _ = process.child.start_kill();
             let _ = process.child.wait().await;
         }
+    }
+}
+
+impl Drop for Process {
+    /// Ends the whole group, also when the run is interrupted.
+    fn drop(&mut self) {
+        let _ = self.child.start_kill();
     }
 }
 

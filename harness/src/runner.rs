@@ -84,14 +84,10 @@ pub async fn run(
         .cloned()
         .partition(|scenario| scenario.exclusive);
     let one_address = matches!(options.plug, Plug::Url(_));
-    let mut lanes = vec![Lane::new(
-        Endpoint::plug(&options.plug, &options.config).await?,
-    )];
+    let mut lanes = vec![Endpoint::plug(&options.plug, &options.config).await?];
     if !one_address {
         for _ in 0..LANES.min(exclusive.len()).min(options.jobs) {
-            lanes.push(Lane::new(
-                Endpoint::plug(&options.plug, &options.config).await?,
-            ));
+            lanes.push(Endpoint::plug(&options.plug, &options.config).await?);
         }
     }
     let (results, mut from_lanes) = mpsc::channel(64);
@@ -102,7 +98,7 @@ pub async fn run(
         shared: Mutex::new(shared.into()),
         exclusive: Mutex::new(exclusive.into()),
     });
-    let lanes: Vec<Arc<Lane>> = lanes.into_iter().map(Arc::new).collect();
+    let lanes: Vec<Arc<Endpoint>> = lanes.into_iter().map(Arc::new).collect();
     let mut playing = JoinSet::new();
     let driver = drive(
         Arc::clone(&context),
@@ -131,14 +127,14 @@ pub async fn run(
     }
     playing.shutdown().await;
     for lane in &lanes {
-        let unclaimed = lane.endpoint.hub().take_unclaimed();
+        let unclaimed = lane.hub().take_unclaimed();
         finished
             .unclaimed
             .extend(unclaimed.into_iter().map(|connection| connection.about));
     }
     for lane in lanes {
         if let Some(lane) = Arc::into_inner(lane) {
-            lane.endpoint.unplug().await;
+            lane.unplug().await;
         }
     }
     Ok(finished)
@@ -149,18 +145,6 @@ impl Finished {
         if self.stopped.is_none() {
             self.stopped = Some((exit, why));
         }
-    }
-}
-
-/// One implementation with its addresses.
-#[derive(Debug)]
-struct Lane {
-    endpoint: Endpoint,
-}
-
-impl Lane {
-    fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint }
     }
 }
 
@@ -179,7 +163,7 @@ fn next(queue: &Mutex<VecDeque<Arc<Scenario>>>) -> Option<Arc<Scenario>> {
         .pop_front()
 }
 
-async fn drive(context: Arc<Context>, lanes: Vec<Arc<Lane>>, jobs: usize, one_address: bool) {
+async fn drive(context: Arc<Context>, lanes: Vec<Arc<Endpoint>>, jobs: usize, one_address: bool) {
     let mut workers = JoinSet::new();
     for _ in 0..jobs {
         let (context, lane) = (Arc::clone(&context), Arc::clone(&lanes[0]));
@@ -206,13 +190,13 @@ async fn drive(context: Arc<Context>, lanes: Vec<Arc<Lane>>, jobs: usize, one_ad
 }
 
 impl Context {
-    async fn play(&self, scenario: &Scenario, lane: &Lane) {
-        let generation = lane.endpoint.generation();
-        let mut played = play(scenario, &lane.endpoint, &self.config, &self.patience).await;
-        let died = !lane.endpoint.alive();
-        let words = lane.endpoint.last_words();
-        if died && lane.endpoint.reached() {
-            if let Err(error) = lane.endpoint.revive() {
+    async fn play(&self, scenario: &Scenario, lane: &Endpoint) {
+        let generation = lane.generation();
+        let mut played = play(scenario, lane, &self.config, &self.patience).await;
+        let died = !lane.alive();
+        let words = lane.last_words();
+        if died && lane.reached() {
+            if let Err(error) = lane.revive() {
                 let _ = self
                     .results
                     .send(Played::Unreachable(error.to_string()))
@@ -220,13 +204,11 @@ impl Context {
                 return;
             }
             if matches!(played, Played::Unreachable(_)) {
-                played = play(scenario, &lane.endpoint, &self.config, &self.patience).await;
+                played = play(scenario, lane, &self.config, &self.patience).await;
             }
-        } else if lane.endpoint.generation() != generation
-            && matches!(played, Played::Unreachable(_))
-        {
+        } else if lane.generation() != generation && matches!(played, Played::Unreachable(_)) {
             // It died in another scenario and was started again meanwhile.
-            played = play(scenario, &lane.endpoint, &self.config, &self.patience).await;
+            played = play(scenario, lane, &self.config, &self.patience).await;
         }
         if let (Played::Judged(outcome), true) = (&mut played, died)
             && let Some(message) = &mut outcome.message

@@ -24,12 +24,20 @@ fn lines(output: &Output) -> Vec<Value> {
 }
 
 fn scenario_file(text: &str) -> tempfile::NamedTempFile {
-    let mut file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a temporary file");
+    let mut file = tempfile::Builder::new()
+        .suffix(".yaml")
+        .tempfile()
+        .expect("a temporary file");
     file.write_all(text.as_bytes()).expect("it takes text");
     file
 }
 
-const ONE: &[&str] = &["--scenario", "provider/streams/one-loop", "--format", "jsonl"];
+const ONE: &[&str] = &[
+    "--scenario",
+    "provider/streams/one-loop",
+    "--format",
+    "jsonl",
+];
 
 fn run(more: &[&str]) -> Output {
     conformance(&[&["run", "provider"], more].concat())
@@ -48,7 +56,15 @@ fn a_conforming_provider_exits_0_and_says_so_in_the_summary() {
     assert!(lines[0]["duration_us"].is_u64());
     assert_eq!(lines[1]["event"], "summary");
     assert_eq!(lines[1]["pass"], 1);
-    for count in ["fail", "warn", "not_applicable", "inconclusive", "expected_fail", "stale", "unstable"] {
+    for count in [
+        "fail",
+        "warn",
+        "not_applicable",
+        "inconclusive",
+        "expected_fail",
+        "stale",
+        "unstable",
+    ] {
         assert_eq!(lines[1][count], 0, "{count}");
     }
 }
@@ -72,8 +88,20 @@ fn a_peer_that_only_completes_the_handshake_passes_nothing() {
 
 #[test]
 fn no_server_at_all_exits_4() {
-    let output = run(&["--url", "ws://127.0.0.1:9/", "--config", "/dev/null", "--format", "jsonl"]);
-    assert_eq!(code(&output), 4, "{}", String::from_utf8_lossy(&output.stderr));
+    let output = run(&[
+        "--url",
+        "ws://127.0.0.1:9/",
+        "--config",
+        "/dev/null",
+        "--format",
+        "jsonl",
+    ]);
+    assert_eq!(
+        code(&output),
+        4,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
@@ -112,7 +140,12 @@ fn a_scenario_file_of_ones_own_is_played() {
     let file = scenario_file(
         "iut: provider\nscenarios:\n  - id: provider/mine/one\n    title: t\n    requirements: [run.started]\n    steps:\n      - play: running\n      - play: stopped\n",
     );
-    let output = run(&["--scenario", file.path().to_str().expect("a path"), "--format", "jsonl"]);
+    let output = run(&[
+        "--scenario",
+        file.path().to_str().expect("a path"),
+        "--format",
+        "jsonl",
+    ]);
     assert_eq!(code(&output), 0);
     assert_eq!(lines(&output)[0]["id"], "provider/mine/one");
 }
@@ -120,7 +153,12 @@ fn a_scenario_file_of_ones_own_is_played() {
 #[test]
 fn the_built_in_scenarios_are_well_written() {
     let output = conformance(&["lint"]);
-    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        code(&output),
+        0,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
@@ -138,7 +176,12 @@ fn the_schema_beside_the_scenarios_is_the_one_that_the_loader_keeps() {
 #[test]
 fn every_requirement_is_covered() {
     let output = conformance(&["coverage"]);
-    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(
+        code(&output),
+        0,
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
 }
 
 #[test]
@@ -174,7 +217,11 @@ fn a_credential_turns_up_in_no_output() {
             files += 1;
             let text = std::fs::read_to_string(entry.path()).expect("text");
             let hex: String = planted.bytes().map(|byte| format!("{byte:02x}")).collect();
-            assert!(!text.contains(planted) && !text.contains(&hex), "{}", entry.path().display());
+            assert!(
+                !text.contains(planted) && !text.contains(&hex),
+                "{}",
+                entry.path().display()
+            );
         }
     }
     assert!(files > 0);
@@ -182,7 +229,8 @@ fn a_credential_turns_up_in_no_output() {
 
 #[test]
 fn a_launched_provider_is_judged_and_leaves_nothing_behind() {
-    let provider = env!("CARGO_BIN_EXE_diverge-conformance").replace("diverge-conformance", "mock-provider");
+    let provider =
+        env!("CARGO_BIN_EXE_diverge-conformance").replace("diverge-conformance", "mock-provider");
     if !std::path::Path::new(&provider).exists() {
         let built = Command::new(env!("CARGO"))
             .args(["build", "-p", "mock-provider", "--bin", "mock-provider"])
@@ -193,14 +241,43 @@ fn a_launched_provider_is_judged_and_leaves_nothing_behind() {
     let marker = format!("launched-by-{}", std::process::id());
     let command = format!("sh -c '{provider} & wait' {marker}");
     let output = run(&[&["--launch", &command], ONE].concat());
-    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        code(&output),
+        0,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(!running(&marker));
 }
 
-/// Whether a process runs whose command line holds `marker`.
+/// Whether a process runs whose command line holds `marker`, apart from the harness that was told it.
 fn running(marker: &str) -> bool {
     std::fs::read_dir("/proc")
         .expect("the processes are listed")
         .filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok())
-        .any(|command| String::from_utf8_lossy(&command).contains(marker))
+        .map(|command| String::from_utf8_lossy(&command).into_owned())
+        .any(|command| command.contains(marker) && !command.contains("diverge-conformance"))
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_process_behind() {
+    let marker = format!("interrupted-{}", std::process::id());
+    // A provider that never listens keeps the run waiting for it.
+    let command = format!("sh -c 'sleep 600 & wait' {marker}");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+        .args(["run", "provider", "--launch", &command])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    while !running(&marker) {
+        assert!(run.try_wait().expect("its state is known").is_none());
+        std::thread::yield_now();
+    }
+    let interrupted = Command::new("kill")
+        .args(["-INT", &run.id().to_string()])
+        .status();
+    assert!(interrupted.expect("kill runs").success());
+    run.wait().expect("it ends");
+    assert!(!running(&marker));
 }
