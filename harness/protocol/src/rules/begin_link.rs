@@ -2,12 +2,15 @@
 
 use bytes::Bytes;
 
-use super::run::{Run, RunIndex, Runs};
+use super::run::{Run, RunIndex, Runs, ServedAgain};
 use super::violation::{Cx, Length, difference};
 use super::{frames, id, json};
 use crate::transcript::{LinkId, Role, RunRef, What};
 use crate::wire::request::BeginRequest;
 use crate::wire::{Frame, FrameType};
+
+/// How many proxy connections are remembered that serve requests on an open scope.
+const SERVED: usize = 8;
 
 /// One connection between provider and proxy.
 #[derive(Debug)]
@@ -30,10 +33,10 @@ pub(super) struct BeginLink {
 
 /// How a proxy connection relates to the runs that are known.
 pub(super) enum Claim {
-    /// It serves this run.
-    Run(RunIndex),
-    /// It serves a request that an open scope should have ignored.
-    Duplicate(RunIndex),
+    /// It serves this run, or the request at that event, which came under the run's number while it was open.
+    Run(RunIndex, Option<u64>),
+    /// It serves the request at that event, which came under the number of the open run.
+    Duplicate(RunIndex, u64),
     /// It is not known.
     Unknown,
 }
@@ -72,10 +75,10 @@ impl BeginLink {
     }
 
     /// Binds it to the run that it serves.
-    pub(super) fn claim(&mut self, claim: &Claim, duplicated: bool, runs: &mut Runs, cx: &mut Cx<'_>) {
-        let (index, duplicated) = match claim {
-            Claim::Run(index) => (*index, duplicated),
-            Claim::Duplicate(index) => (*index, true),
+    pub(super) fn claim(&mut self, claim: &Claim, runs: &mut Runs, cx: &mut Cx<'_>) {
+        let (index, again) = match *claim {
+            Claim::Run(index, again) => (index, again),
+            Claim::Duplicate(index, request) => (index, Some(request)),
             Claim::Unknown => return,
         };
         if !self.opened {
@@ -89,11 +92,11 @@ impl BeginLink {
         let Some(run) = runs.get_mut(index) else {
             return;
         };
-        if run.refused && run.begin.is_none() {
+        if run.refused && run.begin.is_none() && again.is_none() {
             let received = "a proxy connection for a refused run";
             cx.flag(id::REFUSAL_NOTHING_DEPLOYED, "no proxy connection", received);
         }
-        let first = run.begin.is_none_or(|it| it == self.id) && !matches!(claim, Claim::Duplicate(_));
+        let first = run.begin.is_none_or(|it| it == self.id) && !matches!(claim, Claim::Duplicate(..));
         if first {
             run.begin = Some(self.id);
             if self.missed {
@@ -101,11 +104,13 @@ impl BeginLink {
                 run.relay.lose_order();
                 run.may_end(cx.seq);
             }
-        } else if duplicated && !run.has_id() {
-            run.duplicate_served.get_or_insert(cx.seq);
-        } else if duplicated {
-            let allowed = "no proxy connection for a request on an open scope";
-            cx.flag(id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
+        } else if let Some(request) = again {
+            if run.outlasts(request) {
+                let allowed = "no proxy connection for a request on an open scope";
+                cx.flag(id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
+            } else if run.waits() && run.served_again.len() < SERVED {
+                run.served_again.push(ServedAgain { request, seq: cx.seq });
+            }
         } else {
             cx.flag(id::BEGIN_ONE_CONNECTION, "one proxy connection for a run", "a second one");
         }
@@ -206,8 +211,8 @@ impl BeginLink {
             }
         };
         self.unjudged = Some((cx.seq, frame.payload.clone()));
-        match runs.guess(request.arguments.get()).filter(|_| self.run.is_none()) {
-            Some(index) => self.claim(&Claim::Run(index), false, runs, cx),
+        match runs.guess(request.arguments.get()).filter(|_| self.run.is_none() && self.reference.is_none()) {
+            Some(index) => self.claim(&Claim::Run(index, None), runs, cx),
             None => self.judge_arguments(runs, cx),
         }
     }

@@ -33,10 +33,12 @@ struct Channel {
     asked: Asked,
     seq: u64,
     open: bool,
-    /// The client asked again where the server may or may not have finished before.
-    again: Option<Asked>,
-    /// The client asked again while the channel was certainly open.
+    /// The client asked again before it saw the finish.
+    again: bool,
+    /// It asked again while the channel was certainly open.
     ignored: bool,
+    /// It asked again when the server may have finished, so that from there on nothing is certain.
+    doubtful: bool,
 }
 
 /// The channels of one scope.
@@ -79,27 +81,27 @@ impl Channels {
             },
         };
         self.trouble |= asked == Asked::Unreadable;
-        let live = self.client.get(&frame.channel).is_some_and(|it| it.open);
-        let certain = live && run.asks.waits_for_proxy(frame.channel) && run.judges_asks(cx);
-        if asked == Asked::Stop && !certain {
+        let known = self.client.get_mut(&frame.channel).filter(|it| it.open);
+        if asked == Asked::Stop {
             run.stop(cx.seq);
         }
         let read = read.ok().filter(|_| run.is_run());
-        if let Some((kind, lenient)) = read.and_then(|(kind, l)| AskKind::of_client(kind).map(|kind| (kind, l))) {
-            let body = frame.payload.slice(1..);
-            if certain {
-                run.asks.ignored(kind, body);
-            } else {
-                let early = !run.has_id() && !live;
-                run.asks.asked(frame.channel, NewAsk { kind, body, seq: cx.seq, early, lenient }, live);
+        let carried = read.and_then(|(kind, lenient)| AskKind::of_client(kind).zip(Some(lenient)));
+        let ask = carried.map(|(kind, lenient)| (kind, frame.payload.slice(1..), lenient));
+        match (&known, ask) {
+            (None, None) => {}
+            (None, Some((kind, body, lenient))) => {
+                let early = !run.has_id();
+                run.asks.asked(frame.channel, NewAsk { kind, body, seq: cx.seq, early, lenient });
             }
+            (Some(channel), Some((kind, body, _))) if channel.doubtful => run.asks.doubt(kind, body),
+            (Some(_), ask) => run.asks.asked_again(frame.channel, ask.map(|(kind, body, _)| (kind, body)), cx.seq),
         }
-        if let Some(channel) = self.client.get_mut(&frame.channel).filter(|it| it.open) {
-            channel.ignored |= certain;
-            channel.again = (!certain).then_some(asked);
+        if let Some(channel) = known {
+            channel.again = true;
             return;
         }
-        let channel = Channel { asked, seq: cx.seq, open: true, again: None, ignored: false };
+        let channel = Channel { asked, seq: cx.seq, open: true, again: false, ignored: false, doubtful: false };
         if self.client.insert(frame.channel, channel).is_some() {
             self.finished = self.finished.saturating_sub(1);
         }
@@ -124,6 +126,10 @@ impl Channels {
             }
             return;
         }
+        if channel.doubtful {
+            return;
+        }
+        run.asks.hears(channel.seq);
         let excuse = run.excuse(cx);
         let early = run.waits() && !matches!(channel.asked, Asked::Stop | Asked::Secrets);
         if !finish {
@@ -137,7 +143,7 @@ impl Channels {
                     "the scope's finish, with or without the channel's before it",
                     format!("a channel answer of {}", Length(frame.payload.len())),
                 ),
-                Asked::Unreadable if channel.again.is_none() => cx.flag(
+                Asked::Unreadable => cx.flag(
                     id::CHANNEL_UNREADABLE,
                     "the channel's finish alone",
                     format!("a channel answer of {}", Length(frame.payload.len())),
@@ -153,10 +159,13 @@ impl Channels {
         if channel.asked == Asked::Carried {
             run.asks.channel_finished(frame.channel, excuse, cx);
         }
-        if let Some(asked) = channel.again.take() {
-            channel.asked = asked;
-            channel.seq = cx.seq;
-            return;
+        if channel.again {
+            // What was asked again may have come after the finish. Only where it cannot have is the channel known.
+            channel.ignored = channel.asked == Asked::Carried && run.asks.again_was_certain(frame.channel);
+            channel.doubtful = !channel.ignored;
+            if channel.doubtful {
+                return;
+            }
         }
         channel.open = false;
         self.finished += 1;

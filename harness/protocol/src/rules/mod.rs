@@ -138,13 +138,18 @@ impl Checkers {
             Some(Watched::Client(client)) => client.scope(reference.scope),
             _ => None,
         };
-        let duplicated = scope.is_some_and(Scope::has_duplicates);
         let claim = match self.runs.find(reference) {
-            Some(index) => Claim::Run(index),
-            None => scope.and_then(|it| it.duplicated(reference)).map_or(Claim::Unknown, Claim::Duplicate),
+            Some(index) => {
+                let open = scope.filter(|it| it.run() == Some(index));
+                Claim::Run(index, open.and_then(Scope::asked_again))
+            }
+            None => match scope.and_then(|it| it.duplicated(reference)) {
+                Some((index, request)) => Claim::Duplicate(index, request),
+                None => Claim::Unknown,
+            },
         };
         if let Some(Watched::Begin(begin)) = self.links.get_mut(&link) {
-            begin.claim(&claim, duplicated, &mut self.runs, cx);
+            begin.claim(&claim, &mut self.runs, cx);
         }
     }
 

@@ -106,6 +106,15 @@ fn unreadable(fault: &Malformed) -> RequirementId {
     }
 }
 
+/// A proxy connection that serves a request under the number of an open run.
+#[derive(Debug)]
+pub(super) struct ServedAgain {
+    /// The request.
+    pub request: u64,
+    /// The connection.
+    pub seq: u64,
+}
+
 /// One run request and what became of it.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -119,8 +128,10 @@ pub(super) struct Run {
     pub refused: bool,
     /// What first allowed the run to end.
     pub cause: Option<u64>,
-    /// An ignored request that its number also carried has been served with a proxy connection.
-    pub duplicate_served: Option<u64>,
+    /// The proxy has done something that may end the run.
+    proxy_ended: bool,
+    /// Requests under its number that may have found it open, and the proxy connections that serve them.
+    pub served_again: Vec<ServedAgain>,
 }
 
 impl Run {
@@ -135,7 +146,8 @@ impl Run {
             begin: None,
             refused: false,
             cause: None,
-            duplicate_served: None,
+            proxy_ended: false,
+            served_again: Vec::new(),
         }
     }
 
@@ -164,15 +176,28 @@ impl Run {
         matches!(self.phase, Phase::Running { in_loop: true })
     }
 
-    /// Something happened that may end the run.
+    /// The proxy did something that may end the run.
     pub(super) fn may_end(&mut self, seq: u64) {
-        self.cause.get_or_insert(seq);
+        if self.cause.is_none() {
+            self.asks.settle(None);
+            self.cause = Some(seq);
+        }
+        self.proxy_ended = true;
     }
 
     /// The client stopped the run, or went away: nothing is owed to it any more.
     pub(super) fn stop(&mut self, seq: u64) {
-        self.may_end(seq);
+        if self.cause.is_none() {
+            self.asks.settle(None);
+            self.cause = Some(seq);
+        }
         self.relay.release();
+    }
+
+    /// Whether a request under the run's number, at that event, certainly found the run open. What ends a run comes from
+    /// the client in the order of its frames; what a proxy does may overtake a request that is on its way.
+    pub(super) fn outlasts(&self, seq: u64) -> bool {
+        self.has_id() && !self.proxy_ended && self.cause.is_none_or(|cause| cause > seq)
     }
 
     /// Whether what the proxy sent is known, so that what the client gets can be held against it.
@@ -224,6 +249,16 @@ impl Runs {
         self.by_reference.insert(reference, index);
         self.unbound.push(index);
         index
+    }
+
+    /// A run request came under a number of which it is not known whether it is free.
+    pub(super) fn open_unclear(&mut self, reference: RunRef, payload: &[u8], cx: &Cx<'_>) {
+        let index = self.open(reference, payload, cx.profile);
+        self.settle(index);
+        if let Some(run) = self.get_mut(index) {
+            run.phase = Phase::Unjudged;
+            run.may_end(cx.seq);
+        }
     }
 
     pub(super) fn get(&self, index: RunIndex) -> Option<&Run> {

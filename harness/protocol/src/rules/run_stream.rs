@@ -70,9 +70,9 @@ fn first(run: &mut Run, kind: RunKind, payload: &Bytes, around: &mut Around<'_>,
                 Err(fault) if ambiguous(&fault, payload) => {}
                 Err(fault) => cx.flag_malformed(id::ID_WELL_FORMED, "an id", &fault),
             }
-            if let Some(seq) = run.duplicate_served.take() {
+            for again in std::mem::take(&mut run.served_again).into_iter().filter(|it| run.outlasts(it.request)) {
                 let allowed = "no proxy connection for a request on an open scope";
-                cx.flag_at(seq, id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
+                cx.flag_at(again.seq, id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
             }
         }
         RunKind::Error => {
@@ -175,7 +175,6 @@ fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &
 /// The client got the run's finish.
 pub(super) fn finish(run: &mut Run, duplicates: bool, trouble: bool, cx: &mut Cx<'_>) {
     if let (Phase::Running { .. }, true) = (run.phase, run.judges_relay(cx)) {
-        run.relay.finish(cx);
         if run.cause.is_none() {
             let rule = match (duplicates, trouble) {
                 (true, _) => id::SCOPE_DUPLICATE_IGNORED,
@@ -185,6 +184,7 @@ pub(super) fn finish(run: &mut Run, duplicates: bool, trouble: bool, cx: &mut Cx
             let allowed = "no finish before a stop, the proxy's end or error, or the connection's end";
             cx.flag(rule, allowed, "the finish");
         }
+        run.relay.finish(cx);
     }
     run.over();
 }

@@ -29,6 +29,9 @@ pub(super) struct Scope {
     open: Option<Open>,
     /// The last run was asked for again while it was certainly open.
     ignored: bool,
+    /// The client asked for the last run again when the server may have finished it, so that from there on it is not
+    /// known which request a frame belongs to.
+    unclear: bool,
     /// A second credential came before the request, so nothing should answer it.
     pub(super) after_end: bool,
 }
@@ -39,11 +42,13 @@ struct Open {
     run: RunIndex,
     channels: Channels,
     duplicates: Vec<Duplicate>,
+    /// There were more than are kept.
+    more: bool,
 }
 
 impl Open {
     fn new(run: RunIndex) -> Self {
-        Self { run, channels: Channels::default(), duplicates: Vec::new() }
+        Self { run, channels: Channels::default(), duplicates: Vec::new(), more: false }
     }
 }
 
@@ -53,6 +58,7 @@ impl Scope {
         let reference = RunRef { link, scope: frame.scope, generation: self.requests };
         self.requests = self.requests.saturating_add(1);
         match &mut self.open {
+            _ if self.unclear => runs.open_unclear(reference, &frame.payload, cx),
             None => {
                 self.ignored = false;
                 self.open = Some(Open::new(runs.open(reference, &frame.payload, cx.profile)));
@@ -60,19 +66,20 @@ impl Scope {
             Some(open) if open.duplicates.len() < DUPLICATES => {
                 open.duplicates.push(Duplicate { payload: frame.payload.clone(), reference, seq: cx.seq });
             }
-            Some(_) => {}
+            Some(open) => open.more = true,
         }
     }
 
-    /// The open run, if a request under this reference was a duplicate of it.
-    pub(super) fn duplicated(&self, reference: RunRef) -> Option<RunIndex> {
+    /// The open run and the event of the request, if a request under this reference came while it was open.
+    pub(super) fn duplicated(&self, reference: RunRef) -> Option<(RunIndex, u64)> {
         let open = self.open.as_ref()?;
-        open.duplicates.iter().any(|it| it.reference == reference).then_some(open.run)
+        let duplicate = open.duplicates.iter().find(|it| it.reference == reference)?;
+        Some((open.run, duplicate.seq))
     }
 
-    /// Whether the open run was asked for again.
-    pub(super) fn has_duplicates(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| !open.duplicates.is_empty())
+    /// The event of the first request that came while the run was open.
+    pub(super) fn asked_again(&self) -> Option<u64> {
+        self.open.as_ref()?.duplicates.first().map(|it| it.seq)
     }
 
     /// The open run.
@@ -96,6 +103,9 @@ impl Scope {
 
     /// The server sends a frame that names this scope.
     pub(super) fn server_frame(&mut self, frame: &Frame, runs: &mut Runs, cx: &mut Cx<'_>) {
+        if self.unclear {
+            return;
+        }
         let strays = runs.strays > 0;
         let Some(open) = &mut self.open else {
             self.after_finish(frame.kind, cx);
@@ -139,17 +149,12 @@ impl Scope {
         let Some(run) = runs.get_mut(open.run) else {
             return;
         };
-        // A request after the id and before anything that may end the run met an open scope for certain. Another one
-        // may have met a scope whose finish was under way, and then it opened the number anew.
-        let certain = |it: &Duplicate| run.has_id() && run.cause.is_none_or(|cause| cause > it.seq);
-        let (ignored, mut doubtful): (Vec<_>, Vec<_>) = open.duplicates.into_iter().partition(certain);
+        let (ignored, doubtful): (Vec<_>, Vec<_>) = open.duplicates.into_iter().partition(|it| run.outlasts(it.seq));
         run_stream::finish(run, !ignored.is_empty(), open.channels.trouble, cx);
         self.ignored = !ignored.is_empty();
-        if !doubtful.is_empty() {
-            let first = doubtful.remove(0);
-            let mut open = Open::new(runs.open(first.reference, &first.payload, cx.profile));
-            open.duplicates = doubtful;
-            self.open = Some(open);
+        self.unclear = !doubtful.is_empty() || open.more;
+        for again in doubtful {
+            runs.open_unclear(again.reference, &again.payload, cx);
         }
     }
 }

@@ -261,6 +261,10 @@ impl Talk {
         self.checkers.outstanding(run())
     }
 
+    pub fn outstanding_of(&self, run: RunRef) -> Vec<Outstanding> {
+        self.checkers.outstanding(run)
+    }
+
     pub fn loop_open(&self) -> bool {
         self.checkers.loop_open(run())
     }
