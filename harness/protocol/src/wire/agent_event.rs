@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::chunk::typed;
-use super::shape::{self, Member, Object, Shape, Tagged, optional, required};
+use super::shape::{self, Member, Object, Shape, Tagged, members, optional, required};
 use super::vocabulary::vocabulary;
 use super::{Malformed, reader};
 
@@ -78,32 +78,35 @@ const BOUNDARY: &[Member] = &[
     required("durationMs", Shape::U64),
 ];
 
-static TOKENS: Object = Object::open(&[&[
+static TOKENS: Object = Object::open(&[
     optional("input", Shape::U64),
     optional("output", Shape::U64),
     optional("cacheCreation", Shape::U64),
     optional("cacheRead", Shape::U64),
-]]);
+]);
 
-static TURN: Shape = Shape::Object(&Object::open(&[&[
+static TURN: Shape = Shape::Object(&Object::open(&[
     required("role", Shape::Const(&["user", "assistant", "tool_result"])),
     required("content", Shape::Any),
     required("timestampMs", Shape::I64),
-]]));
+]));
 
 /// The events by `type`: the document's six, then the later one.
 const EVENTS: &[(&str, Object)] = &[
-    ("assistant_text", Object::open(&[TYPE, TEXT])),
-    ("tool_use", Object::open(&[TYPE, TOOL_USE])),
-    ("tool_result", Object::open(&[TYPE, TOOL_RESULT])),
-    ("cost", Object::open(&[TYPE, COST])),
-    ("done", Object::open(&[TYPE, DONE])),
-    ("error", Object::open(&[TYPE, ERROR])),
-    ("compaction_boundary", Object::open(&[TYPE, BOUNDARY])),
+    ("assistant_text", Object::open(members![TYPE, TEXT])),
+    ("tool_use", Object::open(members![TYPE, TOOL_USE])),
+    ("tool_result", Object::open(members![TYPE, TOOL_RESULT])),
+    ("cost", Object::open(members![TYPE, COST])),
+    ("done", Object::open(members![TYPE, DONE])),
+    ("error", Object::open(members![TYPE, ERROR])),
+    (
+        "compaction_boundary",
+        Object::open(members![TYPE, BOUNDARY]),
+    ),
 ];
 
 /// An event of the document.
-pub static DOCUMENT: Shape = Shape::Tagged(&Tagged {
+static DOCUMENT: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the six event types",
     variants: EVENTS.split_at(6).0,
@@ -111,7 +114,7 @@ pub static DOCUMENT: Shape = Shape::Tagged(&Tagged {
 });
 
 /// An event of the later revision.
-pub static COMPACTION: Shape = Shape::Tagged(&Tagged {
+static COMPACTION: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the seven event types",
     variants: EVENTS,

@@ -94,21 +94,21 @@ pub struct DequeueAsk {
 }
 
 const PATH: Shape = Shape::Array(&Shape::Str);
-static READ: Shape = Shape::Object(&Object::open(&[&[required("path", PATH)]]));
-static WRITE: Shape = Shape::Object(&Object::open(&[&[
+static READ: Shape = Shape::Object(&Object::open(&[required("path", PATH)]));
+static WRITE: Shape = Shape::Object(&Object::open(&[
     required("write_id", Shape::U32),
     required("path", PATH),
-]]));
-static TRANSFER: Shape = Shape::Object(&Object::open(&[&[
+]));
+static TRANSFER: Shape = Shape::Object(&Object::open(&[
     required("path", PATH),
     required("id", Shape::Str),
     required("destination", PATH),
-]]));
-static ENQUEUE: Shape = Shape::Object(&Object::open(&[&[
+]));
+static ENQUEUE: Shape = Shape::Object(&Object::open(&[
     required("key", Shape::Str),
     required("content", Shape::Array(&BLOCK)),
-]]));
-static DEQUEUE: Shape = Shape::Object(&Object::open(&[&[required("key", Shape::Str)]]));
+]));
+static DEQUEUE: Shape = Shape::Object(&Object::open(&[required("key", Shape::Str)]));
 
 impl ChannelAsk {
     /// Reads what stands behind the first byte of a channel request. A [`BeginChannel`](super::profile::BeginChannel)

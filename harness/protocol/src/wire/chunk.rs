@@ -76,7 +76,7 @@ fn judge_text(text: &str) -> Result<ChunkKind, Malformed> {
 }
 
 /// A chunk of the scope revision.
-pub static CHUNK: Shape = Shape::Tagged(&Tagged {
+static CHUNK: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the fourteen chunk types",
     variants: &[

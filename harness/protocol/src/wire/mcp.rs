@@ -1,6 +1,6 @@
 //! What `rmcp` accepts as MCP content, less arrays in place of objects and repeated members.
 
-use super::shape::{Member, Object, Shape, Tagged, optional, required};
+use super::shape::{Member, Object, Shape, Tagged, members, optional, required};
 
 const META: Member = optional("_meta", Shape::AnyObject);
 const ANNOTATED: Member = optional("annotations", Shape::Object(&ANNOTATIONS));
@@ -9,14 +9,14 @@ const MIME_TYPE: Member = optional("mimeType", Shape::Str);
 /// `_meta` alone, for the objects that carry nothing else of MCP's.
 pub(super) const META_ONLY: &[Member] = &[META];
 
-static ANNOTATIONS: Object = Object::open(&[&[
+static ANNOTATIONS: Object = Object::open(&[
     optional(
         "audience",
         Shape::Array(&Shape::Const(&["user", "assistant"])),
     ),
     optional("priority", Shape::Number),
     optional("lastModified", Shape::Str),
-]]);
+]);
 
 /// Text content.
 pub(super) const TEXT: &[Member] = &[required("text", Shape::Str), META, ANNOTATED];
@@ -37,17 +37,14 @@ pub(super) const EMBEDDED: &[Member] = &[
 ];
 
 /// A resource's contents: `text` wins over `blob`, and either will do.
-static CONTENTS: Object = Object {
-    groups: &[&[
-        required("uri", Shape::Str),
-        MIME_TYPE,
-        optional("text", Shape::OnlyAStringCounts),
-        optional("blob", Shape::OnlyAStringCounts),
-        META,
-    ]],
-    closed: false,
-    any_of: &["text", "blob"],
-};
+static CONTENTS: Object = Object::open(&[
+    required("uri", Shape::Str),
+    MIME_TYPE,
+    optional("text", Shape::OnlyAStringCounts),
+    optional("blob", Shape::OnlyAStringCounts),
+    META,
+])
+.with_any_of(&["text", "blob"]);
 
 /// A resource link.
 pub(super) const LINK: &[Member] = &[
@@ -62,12 +59,12 @@ pub(super) const LINK: &[Member] = &[
     ANNOTATED,
 ];
 
-static ICON: Shape = Shape::Object(&Object::open(&[&[
+static ICON: Shape = Shape::Object(&Object::open(&[
     required("src", Shape::Str),
     MIME_TYPE,
     optional("sizes", Shape::Array(&Shape::Str)),
     optional("theme", Shape::Const(&["light", "dark"])),
-]]));
+]));
 
 const TYPE: &[Member] = &[required("type", Shape::Str)];
 
@@ -76,11 +73,11 @@ pub(super) static BLOCK: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of text, image, audio, resource, resource_link",
     variants: &[
-        ("text", Object::open(&[TYPE, TEXT])),
-        ("image", Object::open(&[TYPE, MEDIA])),
-        ("audio", Object::open(&[TYPE, MEDIA])),
-        ("resource", Object::open(&[TYPE, EMBEDDED])),
-        ("resource_link", Object::open(&[TYPE, LINK])),
+        ("text", Object::open(members![TYPE, TEXT])),
+        ("image", Object::open(members![TYPE, MEDIA])),
+        ("audio", Object::open(members![TYPE, MEDIA])),
+        ("resource", Object::open(members![TYPE, EMBEDDED])),
+        ("resource_link", Object::open(members![TYPE, LINK])),
     ],
     reserved: None,
 });

@@ -21,7 +21,7 @@ pub mod profile;
 mod reader;
 pub mod request;
 pub mod run;
-pub mod shape;
+mod shape;
 pub(crate) mod vocabulary;
 
 pub use credential::{credential_payload, read_credential};

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::logprob::{LOGPROB, Logprob};
 use super::mcp::{EMBEDDED, LINK, MEDIA, META_ONLY, RESULT, RESULT_ANY_OF, TEXT};
-use super::shape::{Member, Object, Shape, optional, required};
+use super::shape::{Member, Object, Shape, members, optional, required};
 use super::{Malformed, reader};
 
 /// A fragment of text from the model, its reasoning or its refusal.
@@ -195,9 +195,9 @@ const LOGPROBS: &[Member] = &[optional("logprobs", Shape::Array(&LOGPROB))];
 pub(super) mod object {
     use super::*;
 
-    pub const DELTA: Object = Object::open(&[TYPE, PARENT, LOGPROBS, TEXT]);
-    pub const MEDIUM: Object = Object::open(&[TYPE, PARENT, MEDIA]);
-    pub const TOOL_CALL: Object = Object::open(&[
+    pub const DELTA: Object = Object::open(members![TYPE, PARENT, LOGPROBS, TEXT]);
+    pub const MEDIUM: Object = Object::open(members![TYPE, PARENT, MEDIA]);
+    pub const TOOL_CALL: Object = Object::open(members![
         TYPE,
         PARENT,
         &[
@@ -207,16 +207,18 @@ pub(super) mod object {
         ],
         META_ONLY,
     ]);
-    pub const TOOL_RESPONSE: Object = Object {
-        groups: &[TYPE, PARENT, &[required("id", Shape::Str)], RESULT],
-        closed: false,
-        any_of: RESULT_ANY_OF,
-    };
-    pub const TEXT_PART: Object = Object::open(&[TYPE, KEY, TEXT]);
-    pub const MEDIUM_PART: Object = Object::open(&[TYPE, KEY, MEDIA]);
-    pub const RESOURCE_PART: Object = Object::open(&[TYPE, KEY, EMBEDDED]);
-    pub const LINK_PART: Object = Object::open(&[TYPE, KEY, LINK]);
-    pub const USAGE: Object = Object::open(&[
+    pub const TOOL_RESPONSE: Object = Object::open(members![
+        TYPE,
+        PARENT,
+        &[required("id", Shape::Str)],
+        RESULT,
+    ])
+    .with_any_of(RESULT_ANY_OF);
+    pub const TEXT_PART: Object = Object::open(members![TYPE, KEY, TEXT]);
+    pub const MEDIUM_PART: Object = Object::open(members![TYPE, KEY, MEDIA]);
+    pub const RESOURCE_PART: Object = Object::open(members![TYPE, KEY, EMBEDDED]);
+    pub const LINK_PART: Object = Object::open(members![TYPE, KEY, LINK]);
+    pub const USAGE: Object = Object::open(members![
         TYPE,
         &[
             required("completion_tokens", Shape::U64),
@@ -225,7 +227,7 @@ pub(super) mod object {
         ],
         META_ONLY,
     ]);
-    pub const NOTIFICATION: Object = Object::open(&[
+    pub const NOTIFICATION: Object = Object::open(members![
         TYPE,
         &[
             required("is_fatal", Shape::Bool),
@@ -233,5 +235,6 @@ pub(super) mod object {
         ],
         META_ONLY,
     ]);
-    pub const PROMPT: Object = Object::open(&[TYPE, &[required("prompt", Shape::Str)], META_ONLY]);
+    pub const PROMPT: Object =
+        Object::open(members![TYPE, &[required("prompt", Shape::Str)], META_ONLY]);
 }

@@ -18,7 +18,7 @@ pub struct PathRunRequest {
     pub prompt: String,
 }
 
-static REQUEST: Shape = Shape::Object(&Object::open(&[&[required("prompt", Shape::Str)]]));
+static REQUEST: Shape = Shape::Object(&Object::open(&[required("prompt", Shape::Str)]));
 
 impl PathRunRequest {
     /// Reads the one message that a server sends; no byte stands in front of its JSON.
@@ -106,7 +106,7 @@ impl PathChunkKind {
 }
 
 /// A chunk of the path revision.
-pub static PATH_CHUNK: Shape = Shape::Tagged(&Tagged {
+static PATH_CHUNK: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the ten chunk types",
     variants: &[

@@ -208,7 +208,7 @@ impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
             Shape::Any => IgnoredAny::deserialize(deserializer).map(|_| Some(0)),
             Shape::Decimal => match <&RawValue>::deserialize(deserializer)?.get() {
                 "null" if self.nullable => Ok(None),
-                raw if logprob::decimal(raw).is_some() => Ok(Some(0)),
+                raw if logprob::is_decimal(raw) => Ok(Some(0)),
                 raw => self.other(kind_of(raw)),
             },
             _ => deserializer.deserialize_any(self),
@@ -247,12 +247,14 @@ impl Reader<'_, '_> {
         map: &mut A,
         mut seen: Seen,
     ) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(Key(object))? {
-            match key {
+        let mut likely = seen.present.count_ones() as usize;
+        while let Some(found) = map.next_key_seed(Key { object, likely })? {
+            match found.and_then(|index| Some((index, object.members.get(index)?))) {
                 Some((index, member)) => {
                     self.once(&mut seen, index, member)?;
                     let value = map.next_value_seed(self.judge.member(member));
                     seen.read(index, self.judge.at(Step::Name(member.name), value)?);
+                    likely = index + 1;
                 }
                 None => {
                     self.unknown(object)?;
@@ -292,17 +294,11 @@ impl Reader<'_, '_> {
     }
 
     fn complete<E: Error>(&mut self, object: &'static Object, seen: &Seen) -> Result<(), E> {
-        for (index, member) in object.members() {
-            if member.required && !seen.present(index) {
-                let none = self.judge.fail(Rule::MemberMissing, "this member", "none");
-                return self.judge.at(Step::Name(member.name), Err(none));
-            }
+        if let Some(member) = object.missing(seen.present) {
+            let none = self.judge.fail(Rule::MemberMissing, "this member", "none");
+            return self.judge.at(Step::Name(member.name), Err(none));
         }
-        let counts = |name: &&str| {
-            object
-                .find(name)
-                .is_some_and(|(index, _)| seen.counts(index))
-        };
+        let counts = |name: &&str| object.find(name, 0).is_some_and(|index| seen.counts(index));
         if object.any_of.is_empty() || object.any_of.iter().any(counts) {
             return Ok(());
         }
@@ -342,7 +338,10 @@ impl Reader<'_, '_> {
         let mut seen = Seen::default();
         seen.note(0);
         for (name, raw) in aside {
-            match object.find(&name) {
+            match object
+                .find(&name, 0)
+                .and_then(|index| Some((index, object.members.get(index)?)))
+            {
                 Some((index, member)) => {
                     self.once(&mut seen, index, member)?;
                     let value = self.judge.set_aside(member, raw);
@@ -486,11 +485,15 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     }
 }
 
-/// Reads a member's name as the member that it names.
-struct Key(&'static Object);
+/// Reads a member's name as the place of the member that it names.
+struct Key {
+    object: &'static Object,
+    /// Where it is likely to be: members mostly come in the schema's order.
+    likely: usize,
+}
 
 impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Option<(usize, &'static Member)>;
+    type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
@@ -498,14 +501,14 @@ impl<'de> DeserializeSeed<'de> for Key {
 }
 
 impl Visitor<'_> for Key {
-    type Value = Option<(usize, &'static Member)>;
+    type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a member name")
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.0.find(name))
+        Ok(self.object.find(name, self.likely))
     }
 }
 
@@ -542,33 +545,66 @@ struct Tag<'j, 't> {
     judge: &'j mut Judge<'t>,
 }
 
+impl Tag<'_, '_> {
+    fn other<E: Error>(self, found: &'static str) -> Result<usize, E> {
+        Err(self
+            .judge
+            .fail(Rule::StringExpected, self.tagged.expected, found))
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for Tag<'_, '_> {
     type Value = usize;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tag<'_, '_> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tag")
+    }
+
+    fn visit_str<E: Error>(self, tag: &str) -> Result<usize, E> {
         let Tag { tagged, judge } = self;
-        let raw = <&RawValue>::deserialize(deserializer)?.get();
-        let Some(tag) = string(raw) else {
-            return Err(judge.fail(Rule::StringExpected, tagged.expected, kind_of(raw)));
-        };
         let variant = tagged.variants.iter().position(|(name, _)| *name == tag);
         variant.ok_or_else(|| {
-            let reserved = tagged.reserved.is_some_and(|reserved| reserved == tag);
-            let found = if reserved {
-                "the one that is reserved and not shipped"
-            } else {
-                "another string"
+            let found = match tagged.reserved == Some(tag) {
+                true => "the one that is reserved and not shipped",
+                false => "another string",
             };
             judge.fail(Rule::ConstantExpected, tagged.expected, found)
         })
     }
-}
 
-/// The string that a raw value is, if it is one; an escaped spelling is the same string.
-pub(super) fn string(raw: &str) -> Option<Cow<'_, str>> {
-    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    match inner.contains('\\') {
-        true => serde_json::from_str(raw).ok().map(Cow::Owned),
-        false => Some(Cow::Borrowed(inner)),
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<usize, A::Error> {
+        self.other("an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<usize, A::Error> {
+        self.other("an array")
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<usize, E> {
+        self.other("a boolean")
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<usize, E> {
+        self.other("a number")
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<usize, E> {
+        self.other("a number")
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<usize, E> {
+        self.other("a number")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<usize, E> {
+        self.other("null")
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::Malformed;
 use super::profile::{Profile, RequestKind};
 use super::run::{MODE, Mode, write_json};
-use super::shape::{self, Member, Object, Shape, optional, required};
+use super::shape::{self, Object, Shape, optional, required};
 
 /// A run request (provider facts, 5.1). Numbers are in bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -82,18 +82,19 @@ fn null_as_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 static IMAGE: Object =
-    Object::open(&[&[required("name", Shape::Str), required("digest", Shape::Str)]]);
-const PLACE: &[Member] = &[required("container_path", Shape::Array(&Shape::Str))];
+    Object::open(&[required("name", Shape::Str), required("digest", Shape::Str)]);
+const PATH: Shape = Shape::Array(&Shape::Str);
 static VOLUME_MOUNT: Shape = Shape::Object(&Object::open(&[
-    &[
-        required("volume_name", Shape::Str),
-        required("volume_relative_path", Shape::Array(&Shape::Str)),
-        required("mode", MODE),
-    ],
-    PLACE,
+    required("volume_name", Shape::Str),
+    required("volume_relative_path", PATH),
+    required("mode", MODE),
+    required("container_path", PATH),
 ]));
-static FUSE_MOUNT: Shape = Shape::Object(&Object::open(&[PLACE, &[required("id", Shape::Str)]]));
-static RUN: Shape = Shape::Object(&Object::open(&[&[
+static FUSE_MOUNT: Shape = Shape::Object(&Object::open(&[
+    required("container_path", PATH),
+    required("id", Shape::Str),
+]));
+static RUN: Shape = Shape::Object(&Object::open(&[
     required("image", Shape::Object(&IMAGE)),
     required("memory", Shape::U64),
     required("disk", Shape::U64),
@@ -101,7 +102,7 @@ static RUN: Shape = Shape::Object(&Object::open(&[&[
     optional("fuse_file_mounts", Shape::Array(&FUSE_MOUNT)),
     optional("fuse_directory_mounts", Shape::Array(&FUSE_MOUNT)),
     required("arguments", Shape::Any),
-]]));
+]));
 
 impl RunRequest {
     /// Reads a request payload, first byte and JSON.
@@ -137,7 +138,7 @@ pub struct BeginRequest<'a> {
     pub arguments: &'a RawValue,
 }
 
-static BEGIN: Shape = Shape::Object(&Object::open(&[&[required("arguments", Shape::Any)]]));
+static BEGIN: Shape = Shape::Object(&Object::open(&[required("arguments", Shape::Any)]));
 
 impl<'a> BeginRequest<'a> {
     /// Reads a begin request payload, first byte and JSON.

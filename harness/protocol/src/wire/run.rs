@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{self, ChunkKind};
-use super::shape::{Member, Object, Shape, required};
+use super::shape::{Member, Object, Shape, members, required};
 use super::vocabulary::vocabulary;
 use super::{Malformed, Rule};
 
@@ -175,11 +175,11 @@ struct Refusal {
     mode: Option<Mode>,
 }
 
-static ID: Shape = Shape::Object(&Object::open(&[&[required("id", Shape::Str)]]));
+static ID: Shape = Shape::Object(&Object::open(&[required("id", Shape::Str)]));
 const VOLUME: &[Member] = &[required("name", Shape::Str)];
-static REFUSAL: Shape = Shape::Object(&Object::closed(&[VOLUME]));
+static REFUSAL: Shape = Shape::Object(&Object::closed(VOLUME));
 static REFUSAL_WITH_MODE: Shape =
-    Shape::Object(&Object::closed(&[VOLUME, &[required("mode", MODE)]]));
+    Shape::Object(&Object::closed(members![VOLUME, &[required("mode", MODE)]]));
 
 /// One of the three modes.
 pub(super) const MODE: Shape = Shape::Const(&["persistent", "ephemeral", "read_only"]);

@@ -11,7 +11,7 @@ use super::reader;
 use super::{Malformed, Rule};
 
 /// What one place in a JSON text allows.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Shape {
     /// Any one value.
     Any,
@@ -48,47 +48,68 @@ pub enum Shape {
 /// An object's members, and what it does about others.
 #[derive(Debug)]
 pub struct Object {
-    /// The members, in groups so that objects can have groups in common. At most 32 in all.
-    pub groups: &'static [&'static [Member]],
-    /// Whether a member that is in no group is an error.
+    /// The members, at most 32.
+    pub members: &'static [Member],
+    /// Whether a member of another name is an error.
     pub closed: bool,
     /// Of these members at least one must be there; empty asks for nothing.
     pub any_of: &'static [&'static str],
+    /// The required members, by place.
+    required: u32,
 }
 
 impl Object {
     /// An object that ignores members it does not know.
-    pub const fn open(groups: &'static [&'static [Member]]) -> Object {
+    pub const fn open(members: &'static [Member]) -> Object {
+        assert!(members.len() <= 32, "a bit to a member");
+        let mut required = 0;
+        let mut index = 0;
+        while index < members.len() {
+            required |= (members[index].required as u32) << index;
+            index += 1;
+        }
         Object {
-            groups,
+            members,
             closed: false,
             any_of: &[],
+            required,
         }
     }
 
     /// An object that forbids members it does not know.
-    pub const fn closed(groups: &'static [&'static [Member]]) -> Object {
+    pub const fn closed(members: &'static [Member]) -> Object {
         Object {
-            groups,
             closed: true,
-            any_of: &[],
+            ..Object::open(members)
         }
     }
 
-    /// Every member with its place.
-    pub(super) fn members(&self) -> impl Iterator<Item = (usize, &'static Member)> {
-        let groups: &'static [&'static [Member]] = self.groups;
-        groups.iter().flat_map(|group| group.iter()).enumerate()
+    /// The same object, of whose optional members at least one of these must be there.
+    pub const fn with_any_of(self, any_of: &'static [&'static str]) -> Object {
+        Object { any_of, ..self }
     }
 
-    /// The member of that name, with its place.
-    pub(super) fn find(&self, name: &str) -> Option<(usize, &'static Member)> {
-        self.members().find(|(_, member)| member.name == name)
+    /// The place of a member, looked for from the place where it is likely to be.
+    pub(super) fn find(&self, name: &str, likely: usize) -> Option<usize> {
+        let (before, after) = self.members.split_at_checked(likely)?;
+        let is_it = |member: &Member| member.name == name;
+        match after.iter().position(is_it) {
+            Some(index) => Some(likely + index),
+            None => before.iter().position(is_it),
+        }
+    }
+
+    /// The first required member that is not among those present.
+    pub(super) fn missing(&self, present: u32) -> Option<&'static Member> {
+        match self.required & !present {
+            0 => None,
+            missing => self.members.get(missing.trailing_zeros() as usize),
+        }
     }
 }
 
 /// One member of an object.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Member {
     /// Its name.
     pub name: &'static str,
@@ -114,6 +135,42 @@ pub const fn optional(name: &'static str, shape: Shape) -> Member {
         shape,
         required: false,
     }
+}
+
+/// Several groups of members as one list, so that objects can have groups in common.
+macro_rules! members {
+    ($($group:expr),+ $(,)?) => {{
+        const GROUPS: &[&[$crate::wire::shape::Member]] = &[$($group),+];
+        const ALL: &[$crate::wire::shape::Member] =
+            &$crate::wire::shape::joined::<{ $crate::wire::shape::total(GROUPS) }>(GROUPS);
+        ALL
+    }};
+}
+
+pub(super) use members;
+
+pub(super) const fn total(groups: &[&[Member]]) -> usize {
+    let mut total = 0;
+    let mut group = 0;
+    while group < groups.len() {
+        total += groups[group].len();
+        group += 1;
+    }
+    total
+}
+
+pub(super) const fn joined<const N: usize>(groups: &[&[Member]]) -> [Member; N] {
+    let mut all = [required("", Shape::Any); N];
+    let (mut group, mut index, mut place) = (0, 0, 0);
+    while place < N {
+        if index == groups[group].len() {
+            (group, index) = (group + 1, 0);
+            continue;
+        }
+        all[place] = groups[group][index];
+        (index, place) = (index + 1, place + 1);
+    }
+    all
 }
 
 /// An object that is one of several, told apart by a string member.
