@@ -10,12 +10,15 @@ use super::style::{self, QUIET, STRONG, paint, wrap};
 use crate::verdict::{Divergence, Outcome, Verdict};
 
 /// Columns that the labels take.
-const LABEL: usize = 12;
+const LABEL: usize = 14;
 
-/// The whole story of `outcome`; `title` is what its scenario is about.
+/// The whole story of `outcome`, an empty line before it; `title` is what its scenario is about.
 pub(super) fn render(outcome: &Outcome, title: Option<&str>, heading: &Heading) -> String {
     let mask = Mask::of(&outcome.transcript, &heading.secrets);
-    let mut story = Story { lines: vec![head(outcome)], mask: &mask };
+    let mut story = Story {
+        lines: vec![String::new(), head(outcome)],
+        mask: &mask,
+    };
     if let Some(title) = title {
         story.lines.push(wrap(title, &" ".repeat(LABEL)));
     }
@@ -27,22 +30,33 @@ pub(super) fn render(outcome: &Outcome, title: Option<&str>, heading: &Heading) 
     if let Some(divergence) = &outcome.divergence {
         story.requirements(&divergence.requirements);
         // What the message adds to the divergence, such as that the process ended.
-        let told = format!("expected {}; got {}", divergence.allowed, divergence.received);
-        if let Some(more) = outcome.message.as_deref().and_then(|message| message.strip_prefix(&told)) {
-            story.entry("and", more.trim_start_matches("; "));
+        let told = format!(
+            "expected {}; got {}",
+            divergence.allowed, divergence.received
+        );
+        let more = outcome
+            .message
+            .as_deref()
+            .and_then(|message| message.strip_prefix(&told));
+        if let Some(more) = more.filter(|more| !more.is_empty()) {
+            story.entry("besides", more.trim_start_matches("; "));
         }
     }
     story.lanes(outcome);
     story.lines.push(String::new());
-    story.lines.push(label("replay", &replay(heading, &outcome.id, &mask)));
-    story.lines.push(String::new());
+    story
+        .lines
+        .push(label("replay", &replay(heading, &outcome.id, &mask)));
     story.lines.join("\n")
 }
 
 /// One line for a result that went the way of another that has been told already.
 pub(super) fn in_short(outcome: &Outcome, like: &str) -> String {
-    let like = if like == outcome.id { String::new() } else { paint(QUIET, format!("  as in {like}")) };
-    format!("{}{like}", head(outcome))
+    format!(
+        "{}  {}",
+        verdict(outcome),
+        paint(QUIET, format!("as {like}"))
+    )
 }
 
 /// What makes two failures alike: the step and the requirement to blame.
@@ -54,19 +68,42 @@ pub(super) fn likeness(outcome: &Outcome) -> Option<(String, RequirementId)> {
 
 /// Whether what decided rests on a number that the revision may have moved.
 pub(super) fn is_provisional(outcome: &Outcome) -> bool {
-    let judged = outcome.divergence.as_ref().map_or(&outcome.requirements, |divergence| &divergence.requirements);
-    judged.iter().filter_map(|id| id.requirement()).any(|requirement| requirement.provisional)
+    let judged = outcome
+        .divergence
+        .as_ref()
+        .map_or(&outcome.requirements, |divergence| &divergence.requirements);
+    judged
+        .iter()
+        .filter_map(|id| id.requirement())
+        .any(|requirement| requirement.provisional)
 }
 
 /// The command that plays one scenario again.
 pub(super) fn replay(heading: &Heading, id: &str, mask: &Mask) -> String {
     let id = shlex::try_quote(id).map_or_else(|_| id.to_owned(), std::borrow::Cow::into_owned);
     // The program's own name is no secret, even where the credential happens to be a part of it.
-    let (program, arguments) = heading.replay.split_once(' ').unwrap_or((&heading.replay, ""));
+    let (program, arguments) = heading
+        .replay
+        .split_once(' ')
+        .unwrap_or((&heading.replay, ""));
     format!("{program} {} --scenario {id}", mask.text(arguments))
 }
 
 fn head(outcome: &Outcome) -> String {
+    let provisional = if is_provisional(outcome) && outcome.divergence.is_some() {
+        "  provisional"
+    } else {
+        ""
+    };
+    let more = paint(
+        QUIET,
+        format!("{}{provisional}", style::duration(outcome.duration)),
+    );
+    format!("{}  {more}", verdict(outcome))
+}
+
+/// The verdict and the id.
+fn verdict(outcome: &Outcome) -> String {
     let word = match outcome.verdict {
         Verdict::Pass => "pass",
         Verdict::Fail => "FAIL",
@@ -74,18 +111,19 @@ fn head(outcome: &Outcome) -> String {
         Verdict::NotApplicable => "n/a",
         Verdict::Inconclusive => "inconclusive",
     };
-    let provisional = if is_provisional(outcome) && outcome.divergence.is_some() { "  provisional" } else { "" };
-    let padding = " ".repeat(LABEL.saturating_sub(word.len()).max(1));
+    let padding = " ".repeat(LABEL.saturating_sub(word.len()));
     format!(
-        "{}{padding}{}  {}",
+        "{}{padding}{}",
         paint(style::of(outcome.verdict), word),
-        paint(STRONG, &outcome.id),
-        paint(QUIET, format!("{}{provisional}", style::duration(outcome.duration)))
+        paint(STRONG, &outcome.id)
     )
 }
 
 fn label(label: &str, text: &str) -> String {
-    format!("{}{text}", paint(QUIET, format!("  {label:<width$}", width = LABEL - 2)))
+    format!(
+        "{}{text}",
+        paint(QUIET, format!("  {label:<width$}", width = LABEL - 2))
+    )
 }
 
 struct Story<'a> {
@@ -124,18 +162,30 @@ impl Story<'_> {
                 continue;
             };
             let strength = paint(QUIET, format!("  {}", style::strength(requirement)));
-            self.lines.push(label(name, &format!("{}{strength}", paint(STRONG, id))));
+            self.lines
+                .push(label(name, &format!("{}{strength}", paint(STRONG, id))));
             self.lines.push(wrap(&requirement.text, &" ".repeat(LABEL)));
-            self.lines.push(paint(QUIET, wrap(&style::source(requirement), &" ".repeat(LABEL))));
+            self.lines.push(paint(
+                QUIET,
+                wrap(&style::source(requirement), &" ".repeat(LABEL)),
+            ));
         }
     }
 
     fn lanes(&mut self, outcome: &Outcome) {
         let Transcript { events, .. } = &outcome.transcript;
-        let Some(divergence) = outcome.divergence.as_ref().filter(|_| !events.is_empty()) else { return };
-        let offence = divergence.seq.map_or(Offence::Silence(outcome.duration), Offence::Event);
+        let Some(divergence) = outcome.divergence.as_ref().filter(|_| !events.is_empty()) else {
+            return;
+        };
+        let offence = divergence
+            .seq
+            .map_or(Offence::Silence(outcome.duration), Offence::Event);
         self.lines.push(String::new());
-        self.lines.push(lanes::of_transcript(&outcome.transcript, offence, self.mask).trim_end().to_owned());
+        self.lines.push(
+            lanes::of_transcript(&outcome.transcript, offence, self.mask)
+                .trim_end()
+                .to_owned(),
+        );
     }
 }
 
@@ -150,24 +200,37 @@ mod tests {
 
     #[test]
     fn a_failure_says_where_what_why_and_how_to_see_it_again() {
-        let story = plain(&render(&testing::failed(), Some("A loop is relayed"), &testing::heading()));
+        let story = plain(&render(
+            &testing::failed(),
+            Some("A loop is relayed"),
+            &testing::heading(),
+        ));
         for part in [
-            "FAIL        provider/streams/one-loop  1.9 ms",
-            "            A loop is relayed",
-            "  step      client expects chunk",
-            "            scenarios/provider/streams.yaml:14:9",
-            "  allowed   the chunk that the proxy sent",
-            "  received  a chunk with \"‹secret, 7 bytes›\"",
-            "  at        /type",
-            "  breaks    run.chunk.verbatim  stated",
-            "  and       run.chunk.one-response-each  ",
-            "  replay    diverge-conformance run provider --launch 'serve ‹secret, 7 bytes›' --scenario \
+            "FAIL          provider/streams/one-loop  1.9 ms",
+            "              A loop is relayed",
+            "  step        client expects chunk",
+            "              scenarios/provider/streams.yaml:14:9",
+            "  allowed     the chunk that the proxy sent",
+            "  received    a chunk with \"‹secret, 7 bytes›\"",
+            "  at          /type",
+            "  breaks      run.chunk.verbatim  stated",
+            "  and         run.chunk.one-response-each  ",
+            "  replay      diverge-conformance run provider --launch 'serve ‹secret, 7 bytes›' --scenario \
              provider/streams/one-loop",
         ] {
-            assert!(story.lines().any(|line| line.starts_with(part)), "`{part}` in\n{story}");
+            assert!(
+                story.lines().any(|line| line.starts_with(part)),
+                "`{part}` in\n{story}"
+            );
         }
-        let verbatim = testing::id("run.chunk.verbatim").requirement().expect("it is there");
-        assert!(story.contains(verbatim.text.split_at(40).0) && story.contains(&verbatim.source.section), "{story}");
+        let verbatim = testing::id("run.chunk.verbatim")
+            .requirement()
+            .expect("it is there");
+        assert!(
+            story.contains(verbatim.text.split_at(40).0)
+                && story.contains(&verbatim.source.section),
+            "{story}"
+        );
     }
 
     #[test]
@@ -182,9 +245,16 @@ mod tests {
     #[test]
     fn what_the_process_did_besides_is_told() {
         let mut outcome = testing::failed();
-        outcome.message.as_mut().expect("it has one").push_str("; the implementation's process ended");
+        outcome
+            .message
+            .as_mut()
+            .expect("it has one")
+            .push_str("; the implementation's process ended");
         let story = plain(&render(&outcome, None, &testing::heading()));
-        assert!(story.contains("  and       the implementation's process ended"), "{story}");
+        assert!(
+            story.contains("  besides     the implementation's process ended"),
+            "{story}"
+        );
     }
 
     #[test]
@@ -192,7 +262,10 @@ mod tests {
         let mut outcome = testing::outcome(Verdict::Inconclusive);
         outcome.message = Some("the harness was starved".to_owned());
         let story = plain(&render(&outcome, None, &testing::heading()));
-        assert!(story.contains("  because   the harness was starved"), "{story}");
+        assert!(
+            story.contains("  because     the harness was starved"),
+            "{story}"
+        );
     }
 
     #[test]
@@ -200,7 +273,7 @@ mod tests {
         let (one, mut other) = (testing::failed(), testing::failed());
         other.id = "provider/streams/another".to_owned();
         assert_eq!(likeness(&one), likeness(&other));
-        assert!(plain(&in_short(&other, &one.id)).ends_with("  as in provider/streams/one-loop"));
+        assert!(plain(&in_short(&other, &one.id)).ends_with("  as provider/streams/one-loop"));
         assert_eq!(likeness(&testing::outcome(Verdict::Inconclusive)), None);
     }
 }

@@ -20,7 +20,9 @@ impl Jsonl {
     /// A reporter for the run that `heading` describes.
     #[must_use]
     pub fn new(heading: Heading) -> Self {
-        Self { secrets: heading.secrets }
+        Self {
+            secrets: heading.secrets,
+        }
     }
 
     fn masked(&self, text: &str) -> String {
@@ -39,7 +41,10 @@ impl Reporter for Jsonl {
     fn finish(&mut self, finished: &Finished) {
         // What concerns no scenario has no line of its own; people still get to know.
         for connection in &finished.unclaimed {
-            anstream::eprintln!("a connection to the proxy that no scenario asked for: {}", self.masked(connection));
+            anstream::eprintln!(
+                "a connection to the proxy that no scenario asked for: {}",
+                self.masked(connection)
+            );
         }
         if let Some((_, why)) = &finished.stopped {
             anstream::eprintln!("error: {}", self.masked(why));
@@ -79,7 +84,7 @@ struct Failed<'a> {
 impl<'a> ScenarioLine<'a> {
     fn of(outcome: &'a Outcome, secrets: &[String]) -> Self {
         let failed = matches!(outcome.verdict, Verdict::Fail | Verdict::Warn);
-        let mask = Mask::of(&outcome.transcript, secrets);
+        let masked = |message: &str| Mask::of(&outcome.transcript, secrets).text(message);
         Self {
             event: "scenario",
             id: &outcome.id,
@@ -87,11 +92,16 @@ impl<'a> ScenarioLine<'a> {
             requirements: &outcome.requirements,
             strength: outcome.strength().map(|strength| strength.as_str()),
             duration_us: u64::try_from(outcome.duration.as_micros()).unwrap_or(u64::MAX),
-            message: outcome.message.as_deref().map(|message| mask.text(message)),
+            message: outcome.message.as_deref().map(masked),
             failed: failed.then(|| {
-                let wrong =
-                    outcome.divergence.as_ref().map_or(&outcome.requirements, |divergence| &divergence.requirements);
-                Failed { failed_requirement: wrong.first().copied(), failed_requirements: wrong }
+                let wrong = outcome
+                    .divergence
+                    .as_ref()
+                    .map_or(&outcome.requirements, |divergence| &divergence.requirements);
+                Failed {
+                    failed_requirement: wrong.first().copied(),
+                    failed_requirements: wrong,
+                }
             }),
         }
     }
@@ -136,7 +146,8 @@ mod tests {
     use super::*;
 
     fn line(outcome: &Outcome) -> Value {
-        let line = serde_json::to_string(&ScenarioLine::of(outcome, &["hunter2".to_owned()])).expect("it serializes");
+        let line = serde_json::to_string(&ScenarioLine::of(outcome, &["hunter2".to_owned()]))
+            .expect("it serializes");
         serde_json::from_str(&line).expect("it is JSON")
     }
 
@@ -163,8 +174,14 @@ mod tests {
         let line = line(&outcome);
         assert_eq!(line["verdict"], "fail");
         assert_eq!(line["failed_requirement"], "run.chunk.verbatim");
-        assert_eq!(line["failed_requirements"], json!(["run.chunk.verbatim", "run.chunk.one-response-each"]));
-        assert_eq!(line["message"], "expected the chunk; got \"‹secret, 7 bytes›\"");
+        assert_eq!(
+            line["failed_requirements"],
+            json!(["run.chunk.verbatim", "run.chunk.one-response-each"])
+        );
+        assert_eq!(
+            line["message"],
+            "expected the chunk; got \"‹secret, 7 bytes›\""
+        );
     }
 
     #[test]
@@ -174,9 +191,22 @@ mod tests {
         let line = serde_json::to_string(&SummaryLine::of(&summary)).expect("it serializes");
         let expected = r#"{"event":"summary","pass":1,"fail":0,"warn":0,"not_applicable":0,"inconclusive":0,"expected_fail":0,"stale":0,"unstable":0}"#;
         assert_eq!(line, expected);
-        let line = serde_json::to_string(&ScenarioLine::of(&testing::failed(), &[])).expect("it serializes");
-        let members = ["event", "id", "verdict", "requirements", "strength", "duration_us", "message", "failed_r"];
-        let places: Vec<_> = members.iter().map(|member| line.find(&format!("\"{member}"))).collect();
+        let line = serde_json::to_string(&ScenarioLine::of(&testing::failed(), &[]))
+            .expect("it serializes");
+        let members = [
+            "event",
+            "id",
+            "verdict",
+            "requirements",
+            "strength",
+            "duration_us",
+            "message",
+            "failed_r",
+        ];
+        let places: Vec<_> = members
+            .iter()
+            .map(|member| line.find(&format!("\"{member}")))
+            .collect();
         assert!(places.is_sorted() && places[0] == Some(1), "{line}");
     }
 }

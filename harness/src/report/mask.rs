@@ -27,7 +27,8 @@ impl Mask {
     /// The secrets that stand in secret places of `transcript`, and `extra` ones.
     #[must_use]
     pub fn of(transcript: &Transcript, extra: &[String]) -> Self {
-        let mut secrets: Vec<Vec<u8>> = extra.iter().map(|text| text.clone().into_bytes()).collect();
+        let mut secrets: Vec<Vec<u8>> =
+            extra.iter().map(|text| text.clone().into_bytes()).collect();
         for message in read(transcript) {
             for place in message.secret.iter().flat_map(|secret| &secret.texts) {
                 values(&message.raw()[place.clone()], &mut secrets);
@@ -40,7 +41,9 @@ impl Mask {
         if !secrets.is_empty() {
             begins = vec![false; 256];
             begins[usize::from(b'\\')] = true;
-            secrets.iter().for_each(|secret| begins[usize::from(secret[0])] = true);
+            secrets
+                .iter()
+                .for_each(|secret| begins[usize::from(secret[0])] = true);
         }
         Self { secrets, begins }
     }
@@ -96,13 +99,19 @@ impl Mask {
         if !*self.begins.get(usize::from(*bytes.first()?))? {
             return None;
         }
-        self.secrets.iter().find_map(|secret| Some((spelled(bytes, secret)?, secret.as_slice())))
+        self.secrets
+            .iter()
+            .find_map(|secret| Some((spelled(bytes, secret)?, secret.as_slice())))
     }
 }
 
 /// What is shown in the place of a secret.
 pub(super) fn stand_in(bytes: usize) -> String {
-    if bytes == 1 { "‹secret, 1 byte›".to_owned() } else { format!("‹secret, {bytes} bytes›") }
+    if bytes == 1 {
+        "‹secret, 1 byte›".to_owned()
+    } else {
+        format!("‹secret, {bytes} bytes›")
+    }
 }
 
 /// How many bytes of `text` spell `secret`: as it is, with JSON escapes, or cut off by an ellipsis of ours.
@@ -115,7 +124,8 @@ fn spelled(text: &[u8], secret: &[u8]) -> Option<usize> {
         let rest = &text[at..];
         let escaped = unescape(rest).and_then(|(character, length)| {
             let mut utf8 = [0; 4];
-            left.strip_prefix(character.encode_utf8(&mut utf8).as_bytes()).map(|left| (left, length))
+            left.strip_prefix(character.encode_utf8(&mut utf8).as_bytes())
+                .map(|left| (left, length))
         });
         if let Some((behind, length)) = escaped {
             left = behind;
@@ -147,7 +157,9 @@ fn unescape(text: &[u8]) -> Option<(char, usize)> {
         (b'\\', b'u') => {
             let first = hex(0)?;
             let units = [Some(first), hex(6)];
-            let character = char::decode_utf16(units.into_iter().flatten()).next()?.ok()?;
+            let character = char::decode_utf16(units.into_iter().flatten())
+                .next()?
+                .ok()?;
             return Some((character, 6 * character.len_utf16()));
         }
         _ => return None,
@@ -181,7 +193,8 @@ fn values(place: &[u8], found: &mut Vec<Vec<u8>>) {
                 length
             }
             b'-' | b'0'..=b'9' => {
-                let number = |byte: &&u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                let number =
+                    |byte: &&u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
                 let length = rest.iter().take_while(number).count();
                 found.push(rest[..length].to_vec());
                 length
@@ -255,16 +268,40 @@ mod tests {
         let (ask, answer) = (FrameType::ChannelRequest, FrameType::ChannelResponse);
         let set = [&[0, 3], &b"key"[..], MARKER.as_bytes()].concat();
         let places: [(LinkKind, Vec<(Role, Frame)>); 8] = [
-            (LinkKind::Client, vec![(Role::Client, with(FrameType::Authorization, 0, MARKER.as_bytes()))]),
-            (LinkKind::Client, vec![(Role::Provider, with(FrameType::Response, 9, json.as_bytes()))]),
-            (LinkKind::Begin, vec![(Role::Proxy, with(FrameType::Response, 4, json.as_bytes()))]),
-            (LinkKind::Client, vec![(Role::Client, with(ask, 10, json.as_bytes()))]),
-            (LinkKind::Begin, vec![(Role::Provider, with(ask, 5, json.as_bytes()))]),
+            (
+                LinkKind::Client,
+                vec![(
+                    Role::Client,
+                    with(FrameType::Authorization, 0, MARKER.as_bytes()),
+                )],
+            ),
+            (
+                LinkKind::Client,
+                vec![(
+                    Role::Provider,
+                    with(FrameType::Response, 9, json.as_bytes()),
+                )],
+            ),
+            (
+                LinkKind::Begin,
+                vec![(Role::Proxy, with(FrameType::Response, 4, json.as_bytes()))],
+            ),
+            (
+                LinkKind::Client,
+                vec![(Role::Client, with(ask, 10, json.as_bytes()))],
+            ),
+            (
+                LinkKind::Begin,
+                vec![(Role::Provider, with(ask, 5, json.as_bytes()))],
+            ),
             (LinkKind::Client, vec![(Role::Provider, with(ask, 8, &set))]),
             (LinkKind::Begin, vec![(Role::Proxy, with(ask, 3, &set))]),
             (
                 LinkKind::Client,
-                vec![(Role::Provider, with(ask, 7, b"key")), (Role::Client, with(answer, 0, MARKER.as_bytes()))],
+                vec![
+                    (Role::Provider, with(ask, 7, b"key")),
+                    (Role::Client, with(answer, 0, MARKER.as_bytes())),
+                ],
             ),
         ];
         for (link, messages) in places {
@@ -278,13 +315,26 @@ mod tests {
         let stand_in = stand_in(MARKER.len());
         for spelling in [
             serde_json::json!(MARKER).to_string(),
-            format!("\"{}\"", MARKER.replace('"', "\\\"").replace('h', "\\u0068")),
-            format!("\"{}\"", MARKER.replace('"', "\\u0022").replace('é', "\\u00E9")),
+            format!(
+                "\"{}\"",
+                MARKER.replace('"', "\\\"").replace('h', "\\u0068")
+            ),
+            format!(
+                "\"{}\"",
+                MARKER.replace('"', "\\u0022").replace('é', "\\u00E9")
+            ),
         ] {
-            assert_eq!(mask.text(&spelling), format!("\"{stand_in}\""), "{spelling}");
+            assert_eq!(
+                mask.text(&spelling),
+                format!("\"{stand_in}\""),
+                "{spelling}"
+            );
         }
         let beyond = Mask::of(&Transcript::default(), &["key-🏃-é".to_owned()]);
-        assert_eq!(beyond.text(r"<key-\uD83C\udfc3-\u00e9>"), "<‹secret, 11 bytes›>");
+        assert_eq!(
+            beyond.text(r"<key-\uD83C\udfc3-\u00e9>"),
+            "<‹secret, 11 bytes›>"
+        );
     }
 
     #[test]
@@ -303,24 +353,47 @@ mod tests {
 
     #[test]
     fn numbers_are_masked_and_names_and_short_texts_are_not() {
-        let frame = Frame::new(FrameType::Response, 1, 0, payload(9, br#"{"pass word":123456,"b":"abc","c":true}"#));
+        let frame = Frame::new(
+            FrameType::Response,
+            1,
+            0,
+            payload(9, br#"{"pass word":123456,"b":"abc","c":true}"#),
+        );
         let mask = mask(LinkKind::Client, &[(Role::Provider, frame)]);
-        assert_eq!(mask.text("pass word 123456 abc true"), "pass word ‹secret, 6 bytes› abc true");
+        assert_eq!(
+            mask.text("pass word 123456 abc true"),
+            "pass word ‹secret, 6 bytes› abc true"
+        );
     }
 
     #[test]
     fn a_secret_is_masked_before_it_is_cut() {
         let mask = Mask::of(&Transcript::default(), &["hunter2".to_owned()]);
-        assert_eq!(mask.shortened("my hunter2 is long", 6), "my ‹secret, 7 bytes›…");
+        assert_eq!(
+            mask.shortened("my hunter2 is long", 6),
+            "my ‹secret, 7 bytes›…"
+        );
         assert_eq!(mask.shortened("my word", 6), "my wor…");
-        assert_eq!(mask.text("it began with hunte… and so on"), "it began with ‹secret, 7 bytes›… and so on");
-        assert_eq!(mask.text("hun… is too little to tell"), "hun… is too little to tell");
+        assert_eq!(
+            mask.text("it began with hunte… and so on"),
+            "it began with ‹secret, 7 bytes›… and so on"
+        );
+        assert_eq!(
+            mask.text("hun… is too little to tell"),
+            "hun… is too little to tell"
+        );
     }
 
     #[test]
     fn the_longest_secret_is_found_whole() {
-        let mask = Mask::of(&Transcript::default(), &["aaaa".to_owned(), "aaaa-bbbb".to_owned()]);
-        assert_eq!(mask.text("aaaa-bbbb aaaa"), "‹secret, 9 bytes› ‹secret, 4 bytes›");
-        assert_eq!(mask.places(b"x aaaa-bbbb"), [2..11]);
+        let mask = Mask::of(
+            &Transcript::default(),
+            &["aaaa".to_owned(), "aaaa-bbbb".to_owned()],
+        );
+        assert_eq!(
+            mask.text("aaaa-bbbb aaaa"),
+            "‹secret, 9 bytes› ‹secret, 4 bytes›"
+        );
+        assert_eq!(mask.places(b"x aaaa-bbbb").first(), Some(&(2..11)));
     }
 }

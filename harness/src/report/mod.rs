@@ -1,10 +1,13 @@
 //! Results for people and for programs, all from the one stream of outcomes.
 
+pub(crate) mod conversation;
+mod diagram;
 mod failure;
 mod jsonl;
-pub(crate) mod lanes;
+mod lanes;
 mod mask;
 mod pretty;
+pub(crate) mod prose;
 mod reading;
 pub(crate) mod style;
 mod tally;

@@ -23,11 +23,10 @@ pub struct Pretty {
     started: Instant,
     summary: Summary,
     tally: Tally,
+    failures: Stories,
+    warnings: Stories,
     /// Warnings are told when all failures have been.
-    warnings: Vec<String>,
-    /// The first of failures that are alike is told in full.
-    told: HashMap<(String, RequirementId), String>,
-    titles: Option<HashMap<String, String>>,
+    warned: String,
 }
 
 impl Pretty {
@@ -37,7 +36,10 @@ impl Pretty {
         let mask = Mask::of(&Transcript::default(), &heading.secrets);
         let scenarios = style::count(heading.scenarios, "scenario");
         let subject = style::printable(&mask.text(&heading.subject));
-        say(&format!("{} {subject}, {scenarios}\n", paint(STRONG, format!("{}:", heading.iut.as_str()))));
+        say(&format!(
+            "{} {subject}, {scenarios}",
+            paint(STRONG, format!("{}:", heading.iut.as_str()))
+        ));
         let bar = ProgressBar::new(heading.scenarios as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30.dim} {pos}/{len} {msg}") {
             bar.set_style(style.progress_chars("━━─"));
@@ -49,53 +51,44 @@ impl Pretty {
             started: Instant::now(),
             summary: Summary::default(),
             tally: Tally::default(),
-            warnings: Vec::new(),
-            told: HashMap::new(),
-            titles: None,
+            failures: Stories::default(),
+            warnings: Stories::default(),
+            warned: String::new(),
         }
     }
 
     fn done(&mut self, outcome: &Outcome) {
         self.summary.add(outcome.verdict);
         self.tally.add(outcome, &self.mask_of(outcome));
+        let shown = [Verdict::Fail, Verdict::Warn, Verdict::Inconclusive];
+        let counts = shown
+            .iter()
+            .filter(|verdict| self.summary.count(**verdict) > 0);
+        let counts: Vec<String> = counts
+            .map(|verdict| format!("{} {}", self.summary.count(*verdict), verdict.as_str()))
+            .collect();
+        self.bar.set_message(counts.join(", "));
+        self.bar.inc(1);
         match outcome.verdict {
             Verdict::Pass | Verdict::NotApplicable => {}
             Verdict::Fail | Verdict::Inconclusive => {
-                let story = self.story(outcome);
+                let story = self.failures.tell(outcome, &self.heading);
                 self.bar.suspend(|| say(&story));
             }
             Verdict::Warn => {
-                let story = self.story(outcome);
-                self.warnings.push(story + "\n");
+                let story = self.warnings.tell(outcome, &self.heading);
+                self.warned.push_str(&format!("{story}\n"));
             }
         }
-        let shown = [Verdict::Fail, Verdict::Warn, Verdict::Inconclusive];
-        let counts = shown.iter().filter(|verdict| self.summary.count(**verdict) > 0);
-        let counts: Vec<String> =
-            counts.map(|verdict| format!("{} {}", self.summary.count(*verdict), verdict.as_str())).collect();
-        self.bar.set_message(counts.join(", "));
-        self.bar.inc(1);
     }
 
     fn mask_of(&self, outcome: &Outcome) -> Mask {
         let shows_texts = outcome.message.is_some() || !outcome.readings.is_empty();
-        if shows_texts { Mask::of(&outcome.transcript, &self.heading.secrets) } else { Mask::default() }
-    }
-
-    /// The result in full, or in short where one like it has been told.
-    fn story(&mut self, outcome: &Outcome) -> String {
-        if let Some(likeness) = failure::likeness(outcome) {
-            if let Some(like) = self.told.get(&likeness) {
-                return failure::in_short(outcome, like);
-            }
-            self.told.insert(likeness, outcome.id.clone());
+        if shows_texts {
+            Mask::of(&outcome.transcript, &self.heading.secrets)
+        } else {
+            Mask::default()
         }
-        let iut = self.heading.iut;
-        let titles = self.titles.get_or_insert_with(|| {
-            let scenarios = crate::suite::built_in(iut).unwrap_or_default();
-            scenarios.iter().map(|scenario| (scenario.id.clone(), scenario.title.clone())).collect()
-        });
-        failure::render(outcome, titles.get(&outcome.id).map(String::as_str), &self.heading)
     }
 
     fn unclaimed(&self, finished: &Finished) -> Option<String> {
@@ -109,9 +102,54 @@ impl Pretty {
     fn stopped(&self, finished: &Finished) -> Option<String> {
         let (_, why) = finished.stopped.as_ref()?;
         let why = style::printable(&self.mask.text(why));
-        let left = self.heading.scenarios.saturating_sub(finished.summary.total());
-        let left = if left > 0 { format!("; {} not played", style::count(left, "scenario")) } else { String::new() };
-        section("the run stopped early", std::iter::once(style::wrap(&format!("{why}{left}"), "  ") + "\n"))
+        let left = self
+            .heading
+            .scenarios
+            .saturating_sub(finished.summary.total());
+        let left = if left > 0 {
+            format!("; {} not played", style::count(left, "scenario"))
+        } else {
+            String::new()
+        };
+        section(
+            "the run stopped early",
+            std::iter::once(style::wrap(&format!("{why}{left}"), "  ") + "\n"),
+        )
+    }
+}
+
+/// What has been told, so that of results that are alike only the first is told in full.
+#[derive(Debug, Default)]
+struct Stories {
+    told: HashMap<(String, RequirementId), String>,
+    titles: Option<HashMap<String, String>>,
+    /// Whether the last one was told in short.
+    in_short: bool,
+}
+
+impl Stories {
+    fn tell(&mut self, outcome: &Outcome, heading: &Heading) -> String {
+        if let Some(likeness) = failure::likeness(outcome) {
+            if let Some(like) = self.told.get(&likeness) {
+                let gap = if self.in_short { "" } else { "\n" };
+                self.in_short = true;
+                return format!("{gap}{}", failure::in_short(outcome, like));
+            }
+            self.told.insert(likeness, outcome.id.clone());
+        }
+        self.in_short = false;
+        let titles = self.titles.get_or_insert_with(|| {
+            let scenarios = crate::suite::built_in(heading.iut).unwrap_or_default();
+            scenarios
+                .iter()
+                .map(|scenario| (scenario.id.clone(), scenario.title.clone()))
+                .collect()
+        });
+        failure::render(
+            outcome,
+            titles.get(&outcome.id).map(String::as_str),
+            heading,
+        )
     }
 }
 
@@ -129,10 +167,13 @@ impl Reporter for Pretty {
     fn finish(&mut self, finished: &Finished) {
         let elapsed = self.started.elapsed();
         self.bar.finish_and_clear();
-        let head = if finished.strict { "warnings, which fail the run\n" } else { "warnings\n" };
-        let warnings = std::mem::take(&mut self.warnings);
+        let head = if finished.strict {
+            "warnings, which fail the run"
+        } else {
+            "warnings"
+        };
         let sections = [
-            section(head, warnings.into_iter()),
+            section(head, std::iter::once(std::mem::take(&mut self.warned))),
             self.tally.not_applicable(),
             self.tally.readings(),
             self.tally.slowest(),
@@ -142,7 +183,40 @@ impl Reporter for Pretty {
             self.unclaimed(finished),
             self.stopped(finished),
         ];
-        sections.iter().flatten().for_each(|section| say(section));
-        say(&closing(finished, elapsed));
+        sections
+            .iter()
+            .flatten()
+            .for_each(|section| say(&format!("\n{}", section.trim_end())));
+        say(&format!("\n{}", closing(finished, elapsed)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    #[test]
+    fn of_failures_that_are_alike_only_the_first_is_told_in_full() {
+        let mut stories = Stories::default();
+        let mut tell = |id: &str| {
+            let outcome = Outcome {
+                id: id.to_owned(),
+                ..testing::failed()
+            };
+            anstream::adapter::strip_str(&stories.tell(&outcome, &testing::heading())).to_string()
+        };
+        assert!(
+            tell("provider/streams/one-loop").contains("A loop's active"),
+            "the title of a built-in scenario"
+        );
+        assert_eq!(
+            tell("p/t/second"),
+            "\nFAIL          p/t/second  as provider/streams/one-loop"
+        );
+        assert_eq!(
+            tell("p/t/third"),
+            "FAIL          p/t/third  as provider/streams/one-loop"
+        );
     }
 }

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use diverge_protocol::transcript::{Event, Link, LinkId, LinkKind, Role, Transcript, What};
 use diverge_protocol::wire::frame::{Frame, FrameType, HEADER};
-use diverge_protocol::wire::profile::{BeginChannel, ClientChannel, Profile, ProviderChannel, ProxyChannel};
+use diverge_protocol::wire::profile::{
+    BeginChannel, ClientChannel, Profile, ProviderChannel, ProxyChannel,
+};
 use diverge_protocol::wire::run::RunKind;
 
 /// One event, read.
@@ -72,9 +74,13 @@ impl Ask {
     fn of(link: LinkKind, opener: Role, first: u8) -> Option<Self> {
         let profile = Profile::scope();
         match (link, opener) {
-            (LinkKind::Client, Role::Client) => profile.client_channels.word(first).map(Self::Client),
+            (LinkKind::Client, Role::Client) => {
+                profile.client_channels.word(first).map(Self::Client)
+            }
             (LinkKind::Client, _) => profile.provider_channels.word(first).map(Self::Provider),
-            (LinkKind::Begin, Role::Provider) => profile.begin_channels.word(first).map(Self::Begin),
+            (LinkKind::Begin, Role::Provider) => {
+                profile.begin_channels.word(first).map(Self::Begin)
+            }
             (LinkKind::Begin, _) => profile.proxy_channels.word(first).map(Self::Proxy),
         }
     }
@@ -99,11 +105,16 @@ impl Ask {
         let start = body.start;
         match self.name() {
             "vault-set" => {
-                let length = raw.get(start..start + 2).map_or(0, |two| usize::from(two[0]) << 8 | usize::from(two[1]));
+                let length = raw
+                    .get(start..start + 2)
+                    .map_or(0, |two| usize::from(two[0]) << 8 | usize::from(two[1]));
                 let key = (start + 2).min(body.end)..(start + 2 + length).min(body.end);
                 vec![key.clone(), key.end..body.end]
             }
-            "vault-lock" => vec![(start + 4).min(body.end)..body.end],
+            "vault-lock" => {
+                let key = (start + 4).min(body.end)..body.end;
+                vec![key]
+            }
             _ => vec![body],
         }
     }
@@ -112,15 +123,18 @@ impl Ask {
     fn answer(self, first: u8) -> Option<&'static str> {
         let profile = Profile::scope();
         match self {
-            Self::Client(ClientChannel::Enqueue) | Self::Begin(BeginChannel::Enqueue) => {
-                profile.enqueue_answers.word(first).map(|answer| answer.name())
-            }
-            Self::Client(ClientChannel::Dequeue) | Self::Begin(BeginChannel::Dequeue) => {
-                profile.dequeue_answers.word(first).map(|answer| answer.name())
-            }
-            Self::Client(ClientChannel::Schema) | Self::Begin(BeginChannel::Schema) => {
-                profile.schema_answers.word(first).map(|answer| answer.name())
-            }
+            Self::Client(ClientChannel::Enqueue) | Self::Begin(BeginChannel::Enqueue) => profile
+                .enqueue_answers
+                .word(first)
+                .map(|answer| answer.name()),
+            Self::Client(ClientChannel::Dequeue) | Self::Begin(BeginChannel::Dequeue) => profile
+                .dequeue_answers
+                .word(first)
+                .map(|answer| answer.name()),
+            Self::Client(ClientChannel::Schema) | Self::Begin(BeginChannel::Schema) => profile
+                .schema_answers
+                .word(first)
+                .map(|answer| answer.name()),
             _ => None,
         }
     }
@@ -139,12 +153,26 @@ impl Channels {
             LinkKind::Begin => (Role::Provider, Role::Proxy),
         };
         let back = event.sender == dialled && !matches!(event.what, What::Opened { .. });
-        let (from, to) = if back { (dialled, dialler) } else { (dialler, dialled) };
-        let mut read =
-            Read { event, link, from, to, frame: None, word: Cow::Borrowed(""), body: 0..0, secret: None };
+        let (from, to) = if back {
+            (dialled, dialler)
+        } else {
+            (dialler, dialled)
+        };
+        let mut read = Read {
+            event,
+            link,
+            from,
+            to,
+            frame: None,
+            word: Cow::Borrowed(""),
+            body: 0..0,
+            secret: None,
+        };
         match &event.what {
             What::Opened { .. } => read.word = "connects".into(),
-            What::Refused { status: Some(status) } => read.word = format!("refuses with HTTP status {status}").into(),
+            What::Refused {
+                status: Some(status),
+            } => read.word = format!("refuses with HTTP status {status}").into(),
             What::Refused { status: None } => read.word = "hangs up instead of a handshake".into(),
             What::Closed => read.word = "closes".into(),
             What::Text(text) => {
@@ -181,15 +209,19 @@ impl Channels {
                 return read.word = "credential".into();
             }
             FrameType::Request => match read.link.kind {
-                LinkKind::Client => first.and_then(|first| profile.run_request.word(first)).map(|_| "run"),
-                LinkKind::Begin => first.and_then(|first| profile.begin_request.word(first)).map(|_| "begin"),
+                LinkKind::Client => first
+                    .and_then(|first| profile.run_request.word(first))
+                    .map(|_| "run"),
+                LinkKind::Begin => first
+                    .and_then(|first| profile.begin_request.word(first))
+                    .map(|_| "begin"),
             },
             FrameType::Response => {
                 let word = match read.link.kind {
                     LinkKind::Client => first.and_then(RunKind::from_byte).map(RunKind::name),
-                    LinkKind::Begin => {
-                        first.and_then(|first| profile.begin_responses.word(first)).map(|kind| kind.name())
-                    }
+                    LinkKind::Begin => first
+                        .and_then(|first| profile.begin_responses.word(first))
+                        .map(|kind| kind.name()),
                 };
                 if word == Some(RunKind::Inactive.name()) {
                     read.secret = secret(behind_first.clone(), vec![behind_first.clone()]);
@@ -201,28 +233,40 @@ impl Channels {
                 let ask = first.and_then(|first| Ask::of(read.link.kind, read.from, first));
                 self.asks.entry(key(read.from)).or_default().extend(ask);
                 if let Some(ask) = ask.filter(|ask| ask.is_secret()) {
-                    read.secret = secret(behind_first.clone(), ask.texts(raw, behind_first.clone()));
+                    read.secret =
+                        secret(behind_first.clone(), ask.texts(raw, behind_first.clone()));
                 }
                 ask.map(Ask::name)
             }
             FrameType::ChannelResponse => {
-                let asks = self.asks.get(&key(read.to)).map(Vec::as_slice).unwrap_or_default();
+                let asks = self
+                    .asks
+                    .get(&key(read.to))
+                    .map(Vec::as_slice)
+                    .unwrap_or_default();
                 if asks.iter().any(|ask| ask.is_secret()) {
                     read.secret = secret(behind_first.clone(), vec![behind_first.clone()]);
                 }
-                let answer = asks.last().zip(first).and_then(|(ask, first)| ask.answer(first));
+                let answer = asks
+                    .last()
+                    .zip(first)
+                    .and_then(|(ask, first)| ask.answer(first));
                 match (answer, asks.last()) {
                     (Some(answer), _) => {
                         read.body = behind_first;
                         return read.word = format!("answer: {answer}").into();
                     }
-                    (None, Some(ask)) => return read.word = format!("{} answer", ask.name()).into(),
+                    (None, Some(ask)) => {
+                        return read.word = format!("{} answer", ask.name()).into();
+                    }
                     (None, None) => Some("answer"),
                 }
             }
             FrameType::ChannelResponseFinish => {
                 let ask = self.asks.get(&key(read.to)).and_then(|asks| asks.last());
-                let word = ask.map_or(Cow::Borrowed("channel finish"), |ask| format!("{} finish", ask.name()).into());
+                let word = ask.map_or(Cow::Borrowed("channel finish"), |ask| {
+                    format!("{} finish", ask.name()).into()
+                });
                 return read.word = word;
             }
         };
@@ -253,10 +297,16 @@ mod tests {
         let client = transcript.open(LinkKind::Client, "client", None);
         let begin = transcript.open(LinkKind::Begin, "proxy of run", None);
         for (kind, sender, frame) in frames {
-            let link = if *kind == LinkKind::Client { client } else { begin };
+            let link = if *kind == LinkKind::Client {
+                client
+            } else {
+                begin
+            };
             transcript.record(Duration::ZERO, link, *sender, What::Binary(frame.encode()));
         }
-        read(&transcript).map(|read| (read.word.clone().into_owned(), read.secret.is_some())).collect()
+        read(&transcript)
+            .map(|read| (read.word.clone().into_owned(), read.secret.is_some()))
+            .collect()
     }
 
     fn word(kind: LinkKind, sender: Role, frame: Frame) -> (String, bool) {
@@ -266,22 +316,54 @@ mod tests {
     #[test]
     fn run_and_begin_responses_are_told_by_their_link() {
         let response = |tag: u8| Frame::new(FrameType::Response, 1, 0, vec![tag, b'{', b'}']);
-        assert_eq!(word(LinkKind::Client, Role::Provider, response(9)), ("inactive".into(), true));
-        assert_eq!(word(LinkKind::Begin, Role::Proxy, response(4)), ("inactive".into(), true));
-        assert_eq!(word(LinkKind::Begin, Role::Proxy, response(2)), ("chunk".into(), false));
-        assert_eq!(word(LinkKind::Client, Role::Provider, response(99)), ("unknown response".into(), false));
+        assert_eq!(
+            word(LinkKind::Client, Role::Provider, response(9)),
+            ("inactive".into(), true)
+        );
+        assert_eq!(
+            word(LinkKind::Begin, Role::Proxy, response(4)),
+            ("inactive".into(), true)
+        );
+        assert_eq!(
+            word(LinkKind::Begin, Role::Proxy, response(2)),
+            ("chunk".into(), false)
+        );
+        assert_eq!(
+            word(LinkKind::Client, Role::Provider, response(99)),
+            ("unknown response".into(), false)
+        );
     }
 
     #[test]
     fn an_answer_is_named_after_what_its_channel_asks() {
         let frame = |kind, payload: &[u8]| Frame::new(kind, 1, 7, payload.to_vec());
         let said = words(&[
-            (LinkKind::Client, Role::Client, frame(FrameType::ChannelRequest, b"\x08{}")),
-            (LinkKind::Client, Role::Provider, frame(FrameType::ChannelResponse, b"\0")),
-            (LinkKind::Client, Role::Provider, frame(FrameType::ChannelResponseFinish, b"")),
+            (
+                LinkKind::Client,
+                Role::Client,
+                frame(FrameType::ChannelRequest, b"\x08{}"),
+            ),
+            (
+                LinkKind::Client,
+                Role::Provider,
+                frame(FrameType::ChannelResponse, b"\0"),
+            ),
+            (
+                LinkKind::Client,
+                Role::Provider,
+                frame(FrameType::ChannelResponseFinish, b""),
+            ),
             // The provider's channel of the same number is another channel.
-            (LinkKind::Client, Role::Provider, frame(FrameType::ChannelRequest, b"\x07key")),
-            (LinkKind::Client, Role::Client, frame(FrameType::ChannelResponse, b"\0value")),
+            (
+                LinkKind::Client,
+                Role::Provider,
+                frame(FrameType::ChannelRequest, b"\x07key"),
+            ),
+            (
+                LinkKind::Client,
+                Role::Client,
+                frame(FrameType::ChannelResponse, b"\0value"),
+            ),
         ]);
         let expected = [
             ("enqueue", false),
@@ -290,7 +372,10 @@ mod tests {
             ("vault-get", true),
             ("vault-get answer", true),
         ];
-        assert_eq!(said, expected.map(|(word, secret)| (word.to_owned(), secret)));
+        assert_eq!(
+            said,
+            expected.map(|(word, secret)| (word.to_owned(), secret))
+        );
     }
 
     #[test]
@@ -298,7 +383,12 @@ mod tests {
         let mut transcript = Transcript::default();
         let link = transcript.open(LinkKind::Client, "client", None);
         for bytes in [&b"\x01\x02"[..], &[9; 12]] {
-            transcript.record(Duration::ZERO, link, Role::Client, What::Binary(bytes.to_vec().into()));
+            transcript.record(
+                Duration::ZERO,
+                link,
+                Role::Client,
+                What::Binary(bytes.to_vec().into()),
+            );
         }
         let words: Vec<_> = read(&transcript).map(|read| read.word).collect();
         assert_eq!(words, ["message too short for a frame", "frame of type 9"]);

@@ -29,7 +29,12 @@ pub(crate) fn of(verdict: Verdict) -> Style {
 
 /// `text` in a style; where colours cannot be shown, what prints it leaves them out.
 pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
-    format!("{style}{text}{style:#}")
+    let text = text.to_string();
+    if text.is_empty() {
+        text
+    } else {
+        format!("{style}{text}{style:#}")
+    }
 }
 
 /// Prints to standard output, with colours where they can be shown. A reader that is gone is no fault of ours.
@@ -48,7 +53,11 @@ pub(crate) fn printable(text: &str) -> String {
     }
     text.chars()
         .flat_map(|c| -> Box<dyn Iterator<Item = char>> {
-            if unsafe_to_show(c) { Box::new(c.escape_default()) } else { Box::new(std::iter::once(c)) }
+            if unsafe_to_show(c) {
+                Box::new(c.escape_default())
+            } else {
+                Box::new(std::iter::once(c))
+            }
         })
         .collect()
 }
@@ -76,7 +85,10 @@ pub(crate) fn fit(text: &str, most: usize) -> String {
 
 /// `text` in lines, `indent` before each.
 pub(crate) fn wrap(text: &str, indent: &str) -> String {
-    let options = textwrap::Options::new(WIDTH).initial_indent(indent).subsequent_indent(indent).break_words(false);
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent(indent)
+        .subsequent_indent(indent)
+        .break_words(false);
     textwrap::wrap(text, options).join("\n")
 }
 
@@ -93,18 +105,29 @@ pub(crate) fn duration(duration: Duration) -> String {
 
 /// `1 scenario`, `2 scenarios`.
 pub(crate) fn count(number: usize, of: &str) -> String {
-    if number == 1 { format!("1 {of}") } else { format!("{number} {of}s") }
+    if number == 1 {
+        format!("1 {of}")
+    } else {
+        format!("{number} {of}s")
+    }
 }
 
 /// How firmly a requirement stands, and whether its check rests on a number that may move.
 pub(crate) fn strength(requirement: &Requirement) -> String {
-    let provisional = if requirement.provisional { ", provisional" } else { "" };
+    let provisional = if requirement.provisional {
+        ", provisional"
+    } else {
+        ""
+    };
     format!("{}{provisional}", requirement.strength.as_str())
 }
 
 /// Where a requirement is read.
 pub(crate) fn source(requirement: &Requirement) -> String {
-    format!("{}, {}", requirement.source.document, requirement.source.section)
+    format!(
+        "{}, {}",
+        requirement.source.document, requirement.source.section
+    )
 }
 
 #[cfg(test)]
@@ -113,7 +136,10 @@ mod tests {
 
     #[test]
     fn nothing_that_a_peer_sends_moves_the_cursor() {
-        assert_eq!(printable("a\u{1b}[2J\r\nb\u{202e}"), r"a\u{1b}[2J\r\nb\u{202e}");
+        assert_eq!(
+            printable("a\u{1b}[2J\r\nb\u{202e}"),
+            r"a\u{1b}[2J\r\nb\u{202e}"
+        );
         assert_eq!(printable("plain é 🏃"), "plain é 🏃");
     }
 
@@ -126,7 +152,8 @@ mod tests {
 
     #[test]
     fn durations_read_easily() {
-        let shown = [412, 1_900, 345_678, 12_345_678].map(|micros| duration(Duration::from_micros(micros)));
+        let shown =
+            [412, 1_900, 345_678, 12_345_678].map(|micros| duration(Duration::from_micros(micros)));
         assert_eq!(shown, ["412 µs", "1.9 ms", "346 ms", "12.35 s"]);
     }
 }

@@ -7,7 +7,7 @@ use diverge_protocol::rules::RequirementId;
 
 use super::failure::is_provisional;
 use super::mask::Mask;
-use super::style::{self, BAD, GOOD, ODD, QUIET, STRONG, WIDTH, paint, wrap};
+use super::style::{self, BAD, GOOD, ODD, QUIET, STRONG, paint, wrap};
 use crate::runner::Finished;
 use crate::verdict::{Exit, Outcome, Summary, Verdict};
 
@@ -45,46 +45,78 @@ impl Tally {
             verdict: outcome.verdict,
             duration: outcome.duration,
             message: style::printable(&mask.text(message)),
-            readings: outcome.readings.iter().map(|reading| style::printable(&mask.text(reading))).collect(),
-            blamed: outcome.divergence.as_ref().and_then(|divergence| divergence.requirements.first().copied()),
+            readings: outcome
+                .readings
+                .iter()
+                .map(|reading| style::printable(&mask.text(reading)))
+                .collect(),
+            blamed: outcome
+                .divergence
+                .as_ref()
+                .and_then(|divergence| divergence.requirements.first().copied()),
             provisional: is_provisional(outcome),
         });
     }
 
     fn of(&self, verdict: Verdict) -> impl Iterator<Item = &Kept> {
-        self.results.iter().filter(move |result| result.verdict == verdict)
+        self.results
+            .iter()
+            .filter(move |result| result.verdict == verdict)
     }
 
     /// Which scenarios were not applicable, by reason.
     pub(super) fn not_applicable(&self) -> Option<String> {
-        let reasons = grouped(self.of(Verdict::NotApplicable).map(|result| (result.message.clone(), &*result.id)));
-        section("not applicable", reasons.iter().map(|(reason, ids)| group(reason, ids)))
+        let reasons = grouped(
+            self.of(Verdict::NotApplicable)
+                .map(|result| (result.message.clone(), &*result.id)),
+        );
+        section(
+            "not applicable",
+            reasons.iter().map(|(reason, ids)| group(reason, ids)),
+        )
     }
 
     /// Which of several readings of the protocol were seen.
     pub(super) fn readings(&self) -> Option<String> {
-        let seen = self.results.iter().filter(|result| !result.readings.is_empty());
+        let seen = self
+            .results
+            .iter()
+            .filter(|result| !result.readings.is_empty());
         let readings = grouped(seen.map(|result| {
             let mut readings = result.readings.clone();
             readings.dedup();
             (readings.join("; "), &*result.id)
         }));
-        section("seen where the protocol leaves a choice", readings.iter().map(|(reading, ids)| group(reading, ids)))
+        section(
+            "seen where the protocol leaves a choice",
+            readings.iter().map(|(reading, ids)| group(reading, ids)),
+        )
     }
 
     /// The requirements that were broken, the most often broken first.
     pub(super) fn broken(&self) -> Option<String> {
         let mut broken: BTreeMap<RequirementId, usize> = BTreeMap::new();
-        self.results.iter().filter_map(|result| result.blamed).for_each(|id| *broken.entry(id).or_default() += 1);
+        let wrong = self.of(Verdict::Fail).chain(self.of(Verdict::Warn));
+        wrong
+            .filter_map(|result| result.blamed)
+            .for_each(|id| *broken.entry(id).or_default() += 1);
         if broken.values().sum::<usize>() < 2 {
             return None;
         }
         let mut broken: Vec<_> = broken.into_iter().collect();
         broken.sort_by_key(|(id, times)| (std::cmp::Reverse(*times), *id));
-        let wide = broken.iter().map(|(id, _)| id.as_str().len()).max().unwrap_or_default();
+        let wide = broken
+            .iter()
+            .map(|(id, _)| id.as_str().len())
+            .max()
+            .unwrap_or_default();
         let lines = broken.iter().map(|(id, times)| {
             let strength = id.requirement().map(style::strength).unwrap_or_default();
-            format!("  {id:<wide$}  {times:>4}×  {}\n", paint(QUIET, strength))
+            format!(
+                "  {:<wide$}  {times:>4}×  {}\n",
+                id.as_str(),
+                paint(QUIET, strength)
+            )
         });
         section("requirements broken", lines)
     }
@@ -96,9 +128,10 @@ impl Tally {
         }
         let mut slowest: Vec<&Kept> = self.results.iter().collect();
         slowest.sort_by_key(|result| std::cmp::Reverse(result.duration));
-        let lines = slowest.into_iter().take(SLOWEST).map(|result| {
-            format!("  {:>8}  {}\n", style::duration(result.duration), result.id)
-        });
+        let lines = slowest
+            .into_iter()
+            .take(SLOWEST)
+            .map(|result| format!("  {:>8}  {}\n", style::duration(result.duration), result.id));
         section("slowest", lines)
     }
 
@@ -113,10 +146,17 @@ impl Tally {
             topics.entry(&result.topic).or_default().add(result.verdict);
             all.add(result.verdict);
         }
-        let wide = topics.keys().map(|topic| topic.len()).max().unwrap_or_default().max("topic".len());
+        let wide = topics
+            .keys()
+            .map(|topic| topic.len())
+            .max()
+            .unwrap_or_default()
+            .max("topic".len());
         let heads = ["scenarios", "pass", "fail", "warn", "n/a", "inconclusive"];
         let mut table = format!("{:<wide$}", "topic");
-        heads.iter().for_each(|head| table.push_str(&format!("  {head}")));
+        heads
+            .iter()
+            .for_each(|head| table.push_str(&format!("  {head}")));
         table = format!("{}\n", paint(STRONG, table));
         let mut row = |name: &str, summary: &Summary| {
             table.push_str(&format!("{name:<wide$}  {:>9}", summary.total()));
@@ -144,7 +184,8 @@ impl Tally {
 
     /// How many verdicts rest on numbers that the revision may have moved.
     pub(super) fn provisional(&self) -> Option<String> {
-        let judged = |result: &&Kept| result.verdict != Verdict::NotApplicable && result.provisional;
+        let judged =
+            |result: &&Kept| result.verdict != Verdict::NotApplicable && result.provisional;
         let number = self.results.iter().filter(judged).count();
         (number > 0).then(|| {
             let verb = if number == 1 { "rests" } else { "rest" };
@@ -171,7 +212,10 @@ pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
         .map(|(verdict, name)| format!("{} {name}", count(*verdict)))
         .collect();
     if !finished.unclaimed.is_empty() {
-        counts.push(style::count(finished.unclaimed.len(), "unclaimed connection"));
+        counts.push(style::count(
+            finished.unclaimed.len(),
+            "unclaimed connection",
+        ));
     }
     let broken = count(Verdict::Fail) > 0
         || !finished.unclaimed.is_empty()
@@ -186,9 +230,15 @@ pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
     };
     let total = u32::try_from(finished.summary.total()).unwrap_or(u32::MAX);
     let each = elapsed.checked_div(total).filter(|_| total > 1);
-    let each = each.map(|each| format!(" ({:.1} ms a scenario)", each.as_secs_f64() * 1e3)).unwrap_or_default();
+    let each = each
+        .map(|each| format!(" ({:.1} ms a scenario)", each.as_secs_f64() * 1e3))
+        .unwrap_or_default();
     let elapsed = elapsed.as_secs_f64();
-    format!("{}: {} in {elapsed:.2} s{each}", paint(style, word), counts.join(", "))
+    format!(
+        "{}: {} in {elapsed:.2} s{each}",
+        paint(style, word),
+        counts.join(", ")
+    )
 }
 
 /// The ids by what they share, in the order in which each was first seen.
@@ -205,16 +255,202 @@ fn grouped<'a>(entries: impl Iterator<Item = (String, &'a str)>) -> Vec<(String,
 }
 
 fn group(shared: &str, ids: &[&str]) -> String {
-    let mut names = ids.iter().take(NAMED).copied().collect::<Vec<_>>().join("  ");
+    let mut names = ids
+        .iter()
+        .take(NAMED)
+        .copied()
+        .collect::<Vec<_>>()
+        .join("  ");
     if ids.len() > NAMED {
         names.push_str(&format!("  and {} more", ids.len() - NAMED));
     }
-    format!("{}\n{}\n", wrap(shared, "  "), paint(QUIET, wrap(&names, "    ")))
+    format!(
+        "{}\n{}\n",
+        wrap(shared, "  "),
+        paint(QUIET, wrap(&names, "    "))
+    )
 }
 
 /// A headed section, unless there is nothing to say in it.
 pub(super) fn section(head: &str, lines: impl Iterator<Item = String>) -> Option<String> {
     let body: String = lines.collect();
-    debug_assert!(body.lines().all(|line| style::width(line) < 10 * WIDTH));
     (!body.is_empty()).then(|| format!("{}\n{body}", paint(STRONG, head)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    fn tally(outcomes: &[Outcome]) -> Tally {
+        let mut tally = Tally::default();
+        outcomes
+            .iter()
+            .for_each(|outcome| tally.add(outcome, &Mask::default()));
+        tally
+    }
+
+    fn named(id: &str, mut outcome: Outcome) -> Outcome {
+        outcome.id = id.to_owned();
+        outcome.topic = id.split('/').nth(1).unwrap_or_default().to_owned();
+        outcome
+    }
+
+    fn unplayed(id: &str, why: &str) -> Outcome {
+        named(
+            id,
+            Outcome {
+                message: Some(why.to_owned()),
+                ..testing::outcome(Verdict::NotApplicable)
+            },
+        )
+    }
+
+    fn plain(section: Option<String>) -> String {
+        anstream::adapter::strip_str(&section.unwrap_or_default()).to_string()
+    }
+
+    fn closing_of(verdicts: &[(Verdict, usize)], change: impl FnOnce(&mut Finished)) -> String {
+        let mut finished = Finished::default();
+        for (verdict, times) in verdicts {
+            (0..*times).for_each(|_| finished.summary.add(*verdict));
+        }
+        change(&mut finished);
+        plain(Some(closing(&finished, Duration::from_millis(410))))
+    }
+
+    #[test]
+    fn the_last_line_says_whether_it_conforms() {
+        let passed = [(Verdict::Pass, 214), (Verdict::NotApplicable, 3)];
+        let cases: [(&[(Verdict, usize)], &str); 5] = [
+            (
+                &passed,
+                "conforms: 214 pass, 3 not applicable in 0.41 s (1.9 ms a scenario)",
+            ),
+            (&[(Verdict::Pass, 1)], "conforms: 1 pass in 0.41 s"),
+            (
+                &[(Verdict::Fail, 1), (Verdict::Pass, 1)],
+                "does not conform: 1 fail, 1 pass in 0.41 s (205.0 ms a scenario)",
+            ),
+            (
+                &[(Verdict::Inconclusive, 1)],
+                "undecided: 1 inconclusive, 0 pass in 0.41 s",
+            ),
+            (
+                &[(Verdict::NotApplicable, 1)],
+                "nothing passed: 0 pass, 1 not applicable in 0.41 s",
+            ),
+        ];
+        for (verdicts, line) in cases {
+            assert_eq!(closing_of(verdicts, |_| {}), line);
+        }
+        let unclaimed =
+            |finished: &mut Finished| finished.unclaimed.push("a connection".to_owned());
+        let line = closing_of(&[(Verdict::Pass, 1)], unclaimed);
+        assert_eq!(
+            line,
+            "does not conform: 1 pass, 1 unclaimed connection in 0.41 s"
+        );
+        let stopped = |finished: &mut Finished| {
+            finished.stopped = Some((Exit::Unreachable, "gone".to_owned()))
+        };
+        assert_eq!(closing_of(&[], stopped), "not reached: 0 pass in 0.41 s");
+    }
+
+    #[test]
+    fn warnings_fail_a_strict_run_only() {
+        let verdicts = [(Verdict::Warn, 1), (Verdict::Pass, 1)];
+        assert!(closing_of(&verdicts, |_| {}).starts_with("conforms: 1 warn, 1 pass"));
+        assert!(
+            closing_of(&verdicts, |finished| finished.strict = true)
+                .starts_with("does not conform: 1 warn")
+        );
+    }
+
+    #[test]
+    fn topics_stand_in_a_table_with_a_sum() {
+        let tally = tally(&[
+            named("provider/auth/a", testing::outcome(Verdict::Pass)),
+            named("provider/streams/b", testing::outcome(Verdict::Pass)),
+            named("provider/streams/c", testing::failed()),
+        ]);
+        let table = plain(tally.topics());
+        let rows: Vec<Vec<&str>> = table
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert_eq!(rows[1], ["auth", "1", "1", "·", "·", "·", "·"]);
+        assert_eq!(rows[2], ["streams", "2", "1", "1", "·", "·", "·"]);
+        assert_eq!(rows[3], ["all", "3", "2", "1", "·", "·", "·"]);
+        assert!(
+            table
+                .lines()
+                .all(|line| line.chars().count()
+                    == table.lines().next().map_or(0, |head| head.len()))
+        );
+    }
+
+    #[test]
+    fn what_was_not_applicable_is_grouped_by_its_reason() {
+        let why = "needs [provider.volumes] held in the configuration";
+        let tally = tally(&[
+            unplayed("p/b/2", why),
+            unplayed("p/c/3", "has no vault"),
+            unplayed("p/a/1", why),
+        ]);
+        let expected =
+            format!("not applicable\n  {why}\n    p/a/1  p/b/2\n  has no vault\n    p/c/3\n");
+        assert_eq!(plain(tally.not_applicable()), expected);
+    }
+
+    #[test]
+    fn readings_are_shown_with_the_scenarios_that_saw_them() {
+        let mut outcome = testing::outcome(Verdict::Pass);
+        outcome.readings = vec!["client expects bare finish".to_owned()];
+        let seen = plain(tally(&[named("p/requests/null-list", outcome)]).readings());
+        assert!(
+            seen.ends_with("\n  client expects bare finish\n    p/requests/null-list\n"),
+            "{seen}"
+        );
+        assert_eq!(tally(&[testing::outcome(Verdict::Pass)]).readings(), None);
+    }
+
+    #[test]
+    fn what_is_broken_most_often_comes_first() {
+        let mut other = testing::failed();
+        other.divergence.as_mut().expect("it has one").requirements =
+            vec![testing::id("run.id-once")];
+        let broken = plain(tally(&[other, testing::failed(), testing::failed()]).broken());
+        let rows: Vec<Vec<&str>> = broken
+            .lines()
+            .skip(1)
+            .map(|line| line.split_whitespace().take(2).collect())
+            .collect();
+        assert_eq!(rows, [["run.chunk.verbatim", "2×"], ["run.id-once", "1×"]]);
+        assert_eq!(
+            tally(&[testing::failed()]).broken(),
+            None,
+            "a single failure has just been read"
+        );
+    }
+
+    #[test]
+    fn only_a_long_run_tells_which_were_the_slowest() {
+        let outcomes: Vec<Outcome> = (0..12)
+            .map(|at| Outcome {
+                duration: Duration::from_millis(at),
+                ..named(&format!("p/t/{at}"), testing::outcome(Verdict::Pass))
+            })
+            .collect();
+        let slowest = plain(tally(&outcomes).slowest());
+        assert_eq!(slowest.lines().count(), 11);
+        assert!(
+            slowest
+                .lines()
+                .nth(1)
+                .is_some_and(|line| line.ends_with("11.0 ms  p/t/11")),
+            "{slowest}"
+        );
+        assert_eq!(tally(&outcomes[..3]).slowest(), None);
+    }
 }

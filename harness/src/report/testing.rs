@@ -48,8 +48,15 @@ pub(super) fn failed() -> Outcome {
     talk.proxy(FrameType::Response, 1, 0, b"\x02{\"type\":\"usage\"}");
     let seq = talk.provider(FrameType::Response, 1, 0, b"\x07{\"type\":\"hunter2\"}");
     talk.provider(FrameType::ResponseFinish, 1, 0, b"");
-    let source = Arc::new(Source { path: "scenarios/provider/streams.yaml".to_owned(), text: String::new() });
-    let place = Place { bytes: 0..0, line: 14, column: 9 };
+    let source = Arc::new(Source {
+        path: "scenarios/provider/streams.yaml".to_owned(),
+        text: String::new(),
+    });
+    let place = Place {
+        bytes: 0..0,
+        line: 14,
+        column: 9,
+    };
     let divergence = Divergence {
         step: Some((Located { source, place }, "client expects chunk".to_owned())),
         allowed: "the chunk that the proxy sent".to_owned(),
@@ -59,7 +66,10 @@ pub(super) fn failed() -> Outcome {
         by_rule: true,
         seq: Some(seq),
     };
-    let message = format!("expected {}; got {}", divergence.allowed, divergence.received);
+    let message = format!(
+        "expected {}; got {}",
+        divergence.allowed, divergence.received
+    );
     Outcome {
         message: Some(message),
         divergence: Some(divergence),
@@ -79,27 +89,66 @@ impl Default for Talk {
     fn default() -> Self {
         let mut transcript = Transcript::default();
         let client = transcript.open(LinkKind::Client, "client", None);
-        let run = RunRef { link: client, scope: 1, generation: 0 };
+        let run = RunRef {
+            link: client,
+            scope: 1,
+            generation: 0,
+        };
         let begin = transcript.open(LinkKind::Begin, "proxy of run", Some(run));
-        Self { transcript, client, begin }
+        Self {
+            transcript,
+            client,
+            begin,
+        }
     }
 }
 
 impl Talk {
     fn say(&mut self, link: LinkId, sender: Role, frame: Frame) -> u64 {
         let at = Duration::from_micros(100 * self.transcript.events.len() as u64);
-        self.transcript.record(at, link, sender, What::Binary(frame.encode()))
+        self.transcript
+            .record(at, link, sender, What::Binary(frame.encode()))
     }
 
-    pub(super) fn client(&mut self, kind: FrameType, scope: u32, channel: u32, payload: &[u8]) -> u64 {
-        self.say(self.client, Role::Client, Frame::new(kind, scope, channel, payload.to_vec()))
+    pub(super) fn client(
+        &mut self,
+        kind: FrameType,
+        scope: u32,
+        channel: u32,
+        payload: &[u8],
+    ) -> u64 {
+        self.say(
+            self.client,
+            Role::Client,
+            Frame::new(kind, scope, channel, payload.to_vec()),
+        )
     }
 
-    pub(super) fn provider(&mut self, kind: FrameType, scope: u32, channel: u32, payload: &[u8]) -> u64 {
-        self.say(self.client, Role::Provider, Frame::new(kind, scope, channel, payload.to_vec()))
+    pub(super) fn provider(
+        &mut self,
+        kind: FrameType,
+        scope: u32,
+        channel: u32,
+        payload: &[u8],
+    ) -> u64 {
+        self.say(
+            self.client,
+            Role::Provider,
+            Frame::new(kind, scope, channel, payload.to_vec()),
+        )
     }
 
-    pub(super) fn proxy(&mut self, kind: FrameType, scope: u32, channel: u32, payload: &[u8]) -> u64 {
-        self.say(self.begin, Role::Proxy, Frame::new(kind, scope, channel, payload.to_vec()))
+    pub(super) fn proxy(
+        &mut self,
+        kind: FrameType,
+        scope: u32,
+        channel: u32,
+        payload: &[u8],
+    ) -> u64 {
+        self.say(
+            self.begin,
+            Role::Proxy,
+            Frame::new(kind, scope, channel, payload.to_vec()),
+        )
     }
 }

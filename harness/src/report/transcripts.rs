@@ -30,7 +30,10 @@ impl Transcripts {
     /// When it cannot be made.
     pub fn into_directory(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
-        Ok(Self { directory: directory.to_owned(), complained: AtomicBool::new(false) })
+        Ok(Self {
+            directory: directory.to_owned(),
+            complained: AtomicBool::new(false),
+        })
     }
 
     /// Writes what happened in a scenario, if anything did, to `iut/topic/name.jsonl` or `iut/topic/name/case.jsonl`.
@@ -59,8 +62,17 @@ impl Transcripts {
 
 /// The id as a path below the directory, whatever characters it has.
 fn file_name(id: &str) -> PathBuf {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let mut path: PathBuf = id.split('/').map(|part| part.chars().map(plain).collect::<String>()).collect();
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let mut path: PathBuf = id
+        .split('/')
+        .map(|part| part.chars().map(plain).collect::<String>())
+        .collect();
     path.set_extension("jsonl");
     path
 }
@@ -88,7 +100,9 @@ impl Digests {
     fn new() -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
-        Hmac::new_from_slice(&key).map(Self).map_err(io::Error::other)
+        Hmac::new_from_slice(&key)
+            .map(Self)
+            .map_err(io::Error::other)
     }
 
     fn of(&self, text: &[u8]) -> String {
@@ -128,7 +142,11 @@ impl<'a> LinkLine<'a> {
                 LinkKind::Begin => "begin",
             },
             name: &link.name,
-            run: link.run.map(|run| RunLine { link: run.link.0, scope: run.scope, generation: run.generation }),
+            run: link.run.map(|run| RunLine {
+                link: run.link.0,
+                scope: run.scope,
+                generation: run.generation,
+            }),
         }
     }
 }
@@ -146,7 +164,10 @@ struct EventLine<'a> {
     status: Option<u16>,
     #[serde(flatten)]
     head: Option<Head<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "plain_if_it_can_be")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "plain_if_it_can_be"
+    )]
     raw: Vec<Piece>,
 }
 
@@ -211,18 +232,29 @@ impl<'a> EventLine<'a> {
 /// The raw bytes, with their secrets masked by place and by value.
 fn pieces(message: &Read<'_>, mask: &Mask, digests: &Digests) -> Vec<Piece> {
     let raw = message.raw();
-    let place = message.secret.as_ref().map_or(raw.len()..raw.len(), |secret| secret.place.clone());
+    let place = message
+        .secret
+        .as_ref()
+        .map_or(raw.len()..raw.len(), |secret| secret.place.clone());
     let before = mask.places(&raw[..place.start]).into_iter();
     let after = mask.places(&raw[place.end..]).into_iter();
     let after = after.map(|range| range.start + place.end..range.end + place.end);
     let mut pieces = Vec::new();
     let mut at = 0;
-    for secret in before.chain([place.clone()]).chain(after).filter(|range| !range.is_empty()) {
+    for secret in before
+        .chain([place.clone()])
+        .chain(after)
+        .filter(|range| !range.is_empty())
+    {
         if at < secret.start {
             pieces.push(Piece::Plain(hex(&raw[at..secret.start])));
         }
         let text = &raw[secret.clone()];
-        pieces.push(Piece::Masked { length: text.len(), digest: digests.of(text), json: kind_of_json(text) });
+        pieces.push(Piece::Masked {
+            length: text.len(),
+            digest: digests.of(text),
+            json: kind_of_json(text),
+        });
         at = secret.end;
     }
     if at < raw.len() {
@@ -266,9 +298,24 @@ mod tests {
         let values = serde_json::json!({ "name": MARKER }).to_string();
         let mut talk = Talk::default();
         talk.client(FrameType::Authorization, 0, 0, b"\0hunter2");
-        talk.proxy(FrameType::Response, 1, 0, &[b"\x04", values.as_bytes()].concat());
-        talk.provider(FrameType::Response, 1, 0, &[b"\x09", values.as_bytes()].concat());
-        talk.provider(FrameType::Response, 1, 0, format!("\u{7}{{\"text\":\"{MARKER}\"}}").as_bytes());
+        talk.proxy(
+            FrameType::Response,
+            1,
+            0,
+            &[b"\x04", values.as_bytes()].concat(),
+        );
+        talk.provider(
+            FrameType::Response,
+            1,
+            0,
+            &[b"\x09", values.as_bytes()].concat(),
+        );
+        talk.provider(
+            FrameType::Response,
+            1,
+            0,
+            format!("\u{7}{{\"text\":\"{MARKER}\"}}").as_bytes(),
+        );
         talk.provider(FrameType::ResponseFinish, 1, 0, b"");
         outcome.transcript = talk.transcript;
         outcome
@@ -276,24 +323,43 @@ mod tests {
 
     fn lines(outcome: &Outcome) -> Vec<Value> {
         let mut out = Vec::new();
-        write(outcome, &Digests::new().expect("there is randomness"), &mut out).expect("a vector takes everything");
+        write(
+            outcome,
+            &Digests::new().expect("there is randomness"),
+            &mut out,
+        )
+        .expect("a vector takes everything");
         let text = String::from_utf8(out).expect("it is text");
-        assert!(!text.contains(MARKER) && !text.contains("hunter2"), "{text}");
-        assert!(!text.contains(&hex(MARKER.as_bytes())) && !text.contains(&hex(b"hunter2")), "{text}");
-        text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+        assert!(
+            !text.contains(MARKER) && !text.contains("hunter2"),
+            "{text}"
+        );
+        assert!(
+            !text.contains(&hex(MARKER.as_bytes())) && !text.contains(&hex(b"hunter2")),
+            "{text}"
+        );
+        text.lines()
+            .map(|line| serde_json::from_str(line).expect("a line is JSON"))
+            .collect()
     }
 
     #[test]
     fn links_come_first_and_then_every_event_decoded_and_raw() {
         let lines = lines(&leaky());
-        assert_eq!(lines[0], serde_json::json!({"link": 0, "kind": "client", "name": "client"}));
+        assert_eq!(
+            lines[0],
+            serde_json::json!({"link": 0, "kind": "client", "name": "client"})
+        );
         let run = serde_json::json!({"link": 0, "scope": 1, "generation": 0});
         assert_eq!(lines[1]["run"], run);
         let finish = lines.last().expect("there are lines");
         assert_eq!(finish["type"], "response-finish");
         assert_eq!(finish["kind"], "finish");
         assert_eq!(finish["sender"], "provider");
-        assert_eq!(finish["raw"], hex(&Frame::new(FrameType::ResponseFinish, 1, 0, Vec::new()).encode()));
+        assert_eq!(
+            finish["raw"],
+            hex(&Frame::new(FrameType::ResponseFinish, 1, 0, Vec::new()).encode())
+        );
     }
 
     #[test]
@@ -311,7 +377,8 @@ mod tests {
     #[test]
     fn there_is_a_file_for_each_scenario_by_its_id() {
         let directory = tempfile::tempdir().expect("there is room");
-        let transcripts = Transcripts::into_directory(&directory.path().join("new")).expect("it can be made");
+        let transcripts =
+            Transcripts::into_directory(&directory.path().join("new")).expect("it can be made");
         transcripts.write(&leaky());
         let text = fs::read_to_string(directory.path().join("new/provider/streams/one-loop.jsonl"));
         assert_eq!(text.expect("the file is there").lines().count(), 7);

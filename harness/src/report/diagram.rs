@@ -1,0 +1,110 @@
+//! Lane diagrams as they are drawn: one column a role, one row a message or a note.
+
+use diverge_protocol::transcript::Role;
+
+use super::style::{self, BAD, QUIET, STRONG, paint};
+
+/// Columns left of the first lane.
+pub(super) const GUTTER: usize = 16;
+/// The widest gap between two lanes.
+pub(super) const GAP: usize = 60;
+/// Columns that the last role's name may take right of its lane.
+const OVERHANG: usize = 3;
+const ROLES: [Role; 3] = [Role::Client, Role::Provider, Role::Proxy];
+
+/// A diagram, drawn row by row.
+pub(super) struct Diagram {
+    lanes: usize,
+    gap: usize,
+    text: String,
+}
+
+impl Diagram {
+    /// A diagram with a heading and no rows yet.
+    pub(super) fn new(has_proxy: bool) -> Self {
+        let lanes = if has_proxy { 3 } else { 2 };
+        let gap = (style::WIDTH - GUTTER - OVERHANG - lanes) / (lanes - 1);
+        let mut diagram = Self {
+            lanes,
+            gap: gap.min(GAP),
+            text: String::new(),
+        };
+        diagram.heading();
+        diagram
+    }
+
+    /// What has been drawn.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// A message.
+    pub(super) fn arrow(&mut self, gutter: &str, from: Role, to: Role, label: &str, marked: bool) {
+        let lane = |role| {
+            ROLES
+                .iter()
+                .position(|other| *other == role)
+                .unwrap_or_default()
+        };
+        let (from, to) = (lane(from), lane(to));
+        let label = style::fit(label, self.gap - 7);
+        let line = "─".repeat(self.gap - 5 - style::width(&label));
+        let (before, after) = if from < to {
+            ("──".to_owned(), format!("{line}▶"))
+        } else {
+            (format!("◀{line}"), "──".to_owned())
+        };
+        let (shaft, label) = if marked {
+            (BAD, paint(BAD, label))
+        } else {
+            (QUIET, label)
+        };
+        let arrow = format!("{} {label} {}", paint(shaft, before), paint(shaft, after));
+        self.row(gutter, from.min(to), &arrow, marked);
+    }
+
+    /// Something about the rows around it.
+    pub(super) fn note(&mut self, gutter: &str, text: &str, marked: bool) {
+        let text = style::fit(text, self.gap - 2);
+        let padding = " ".repeat(self.gap - 1 - style::width(&text));
+        let text = paint(if marked { BAD } else { QUIET }, text);
+        self.row(gutter, 0, &format!(" {text}{padding}"), marked);
+    }
+
+    /// A row with something in the gap behind one lane.
+    fn row(&mut self, gutter: &str, lane: usize, filled: &str, marked: bool) {
+        let gutter = style::fit(gutter, GUTTER - 3);
+        let padding = " ".repeat(GUTTER - 2 - style::width(&gutter));
+        let mark = if marked {
+            paint(BAD, "▶")
+        } else {
+            " ".to_owned()
+        };
+        let mut row = format!("{mark} {}{padding}", paint(QUIET, gutter));
+        for at in 0..self.lanes {
+            row.push_str(&paint(QUIET, "│"));
+            if at == lane {
+                row.push_str(filled);
+            } else if at + 1 < self.lanes {
+                row.push_str(&" ".repeat(self.gap));
+            }
+        }
+        self.line(&row);
+    }
+
+    fn heading(&mut self) {
+        let mut line = String::new();
+        for (at, role) in ROLES.iter().take(self.lanes).enumerate() {
+            let name = role.as_str();
+            let start = GUTTER + at * (self.gap + 1) - name.len() / 2;
+            line.push_str(&" ".repeat(start.saturating_sub(line.len())));
+            line.push_str(name);
+        }
+        self.line(&paint(STRONG, line));
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+}
