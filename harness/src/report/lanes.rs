@@ -261,6 +261,7 @@ impl Diagram {
             Action::ClientConnects { bare: true } => arrow(client, provider, "connects"),
             Action::ClientSends(message) => arrow(client, provider, message.name()),
             Action::ClientCloses => arrow(client, provider, "closes"),
+            Action::ClientDrops => arrow(client, provider, "breaks off"),
             Action::ClientExpects(ClientExpectation::Nothing) => self.note(indent, "nothing has come", false),
             Action::ClientExpects(ClientExpectation::Relayed) => arrow(provider, client, "all that the proxy sent"),
             Action::ClientExpects(ClientExpectation::Closed) => arrow(provider, client, "closes"),
