@@ -7,15 +7,20 @@ use std::collections::HashMap;
 pub struct Relay {
     theirs: HashMap<u32, u32>,
     ours: HashMap<u32, u32>,
+    first: u32,
     next: u32,
+    lowest: bool,
 }
 
 impl Relay {
-    /// No channels; the first one that is opened gets the number `first`.
+    /// No channels; the first one that is opened gets the number `first`, and later ones the next number that is free,
+    /// or the `lowest`.
     #[must_use]
-    pub fn new(first: u32) -> Self {
+    pub fn new(first: u32, lowest: bool) -> Self {
         Self {
+            first,
             next: first,
+            lowest,
             ..Self::default()
         }
     }
@@ -28,6 +33,9 @@ impl Relay {
 
     /// Carries the opener's channel `theirs` on: the number to open it under, which no open channel of ours has.
     pub fn open(&mut self, theirs: u32) -> u32 {
+        if self.lowest {
+            self.next = self.first;
+        }
         while self.ours.contains_key(&self.next) {
             self.next = self.next.wrapping_add(1);
         }

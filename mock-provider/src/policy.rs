@@ -37,6 +37,8 @@ pub enum Input {
     ClientText(ClientId, String),
     /// A client's connection ended.
     ClientClosed(ClientId),
+    /// A client's connection broke, without a close frame.
+    ClientLost(ClientId),
     /// The run's proxy accepted the connection that was dialled.
     ProxyOpened(RunId),
     /// The run's proxy cannot be connected to.
@@ -108,7 +110,9 @@ impl Provider for Policy {
                     self.on_client_frame(client, frame, out);
                 }
             }
-            Input::ClientClosed(client) => self.give_up(client, out),
+            Input::ClientClosed(client) | Input::ClientLost(client) => {
+                self.give_up(client, out);
+            }
             Input::ProxyOpened(run) => match self.runs.get_mut(&run) {
                 Some(run) => run.begin(&self.settings, out),
                 None => out.push(Output::CloseProxy(run)),

@@ -48,8 +48,8 @@ impl Run {
             started: false,
             in_loop: false,
             early: Vec::new(),
-            to_proxy: Relay::new(settings.first_channel),
-            to_client: Relay::new(settings.first_channel),
+            to_proxy: Relay::new(settings.first_channel, settings.lowest_free_channel),
+            to_client: Relay::new(settings.first_channel, settings.lowest_free_channel),
         }
     }
 

@@ -221,10 +221,11 @@ impl Shell {
             Event::Client(connection) => {
                 let id = ClientId(self.accepted);
                 self.accepted += 1;
-                let line = self.line(connection, move |message| match message {
+                let line = self.line(connection, move |message, farewell| match message {
                     Message::Binary(bytes) => Input::ClientBinary(id, bytes),
                     Message::Text(text) => Input::ClientText(id, text),
-                    Message::Closed => Input::ClientClosed(id),
+                    Message::Closed if farewell => Input::ClientClosed(id),
+                    Message::Closed => Input::ClientLost(id),
                 });
                 self.clients.insert(id, line);
                 Some(Input::ClientOpened(id))
@@ -232,7 +233,7 @@ impl Shell {
             Event::Proxy(id, connection) => {
                 // A proxy whose run was given up meanwhile is not wanted any more.
                 self.dialling.remove(&id)?;
-                let line = self.line(connection, move |message| match message {
+                let line = self.line(connection, move |message, _| match message {
                     Message::Binary(bytes) => Input::ProxyBinary(id, bytes),
                     Message::Text(text) => Input::ProxyText(id, text),
                     Message::Closed => Input::ProxyClosed(id),
@@ -242,7 +243,9 @@ impl Shell {
             }
             Event::Input(input) => {
                 match &input {
-                    Input::ClientClosed(id) => drop(self.clients.remove(id)),
+                    Input::ClientClosed(id) | Input::ClientLost(id) => {
+                        drop(self.clients.remove(id))
+                    }
                     Input::ProxyClosed(id) => drop(self.proxies.remove(id)),
                     Input::ProxyRefused(id) => drop(self.dialling.remove(id)),
                     _ => {}
@@ -295,7 +298,7 @@ impl Shell {
     fn line(
         &mut self,
         connection: Connection,
-        input: impl Fn(Message) -> Input + Send + 'static,
+        input: impl Fn(Message, bool) -> Input + Send + 'static,
     ) -> Line {
         let (sender, receiver) = connection.split();
         let (writer, orders) = unbounded_channel();
@@ -310,12 +313,13 @@ impl Shell {
 async fn read_all(
     mut receiver: Receiver,
     events: UnboundedSender<Event>,
-    input: impl Fn(Message) -> Input,
+    input: impl Fn(Message, bool) -> Input,
 ) {
     loop {
         let message = receiver.receive().await;
         let last = message == Message::Closed;
-        tell(&events, Event::Input(input(message)));
+        let farewell = receiver.got_close_frame();
+        tell(&events, Event::Input(input(message, farewell)));
         if last {
             return;
         }

@@ -70,6 +70,8 @@ pub struct Settings {
     pub begin_scope: u32,
     /// The number of the first channel opened on a scope.
     pub first_channel: u32,
+    /// Open every channel under the lowest number that is free, instead of the next.
+    pub lowest_free_channel: bool,
     /// What to do with a stop before the id.
     pub early_stop: EarlyStop,
     /// Finish the stop's own channel before the scope.
@@ -92,6 +94,7 @@ impl Settings {
             off: HashSet::new(),
             begin_scope: 1,
             first_channel: 0,
+            lowest_free_channel: false,
             early_stop: EarlyStop::default(),
             finish_stop_channel: false,
             finish_open_channels: false,

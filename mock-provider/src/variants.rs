@@ -128,6 +128,27 @@ const VARIANTS: &[Variant] = &[
         || tune(|settings| settings.first_channel = u32::MAX),
     ),
     variant(
+        "lowest-free-channel",
+        "the provider's channels get the lowest number that is free",
+        || tune(|settings| settings.lowest_free_channel = true),
+    ),
+    variant(
+        "proxy-closed-last",
+        "the proxy's connection is closed after the run's finish is sent",
+        || {
+            let mut held = Vec::new();
+            on_output(move |view, output, next| match &output {
+                Output::CloseProxy(run) if view.run(*run).is_some_and(|run| !run.finished) => {
+                    held.push(output.into());
+                }
+                _ => {
+                    next.push(output.into());
+                    next.append(&mut held);
+                }
+            })
+        },
+    ),
+    variant(
         "closes-without-close-frame",
         "a client is rejected by the end of its TCP connection",
         || {

@@ -67,12 +67,18 @@ pub struct RunView {
     pub client_channels: HashMap<u32, Bytes>,
     /// Channels that the client opened.
     pub client_opened: usize,
+    /// The client's finished channels: what each asked, by its number.
+    pub client_finished: HashMap<u32, Bytes>,
     /// The provider's open channels to the client: what each asks, by its number.
     pub asks: HashMap<u32, Bytes>,
     /// Channels that the provider opened to the client.
     pub asked: usize,
     /// The provider's open channels to the proxy: what each asks, by its number.
     pub proxy_channels: HashMap<u32, Bytes>,
+    /// Requests that named the scope while it was open.
+    pub duplicates: usize,
+    /// The run that had the scope number before, without its own forerunner.
+    pub previous: Option<Box<RunView>>,
 }
 
 impl View {
@@ -88,6 +94,13 @@ impl View {
     #[must_use]
     pub fn client(&self, id: ClientId) -> Option<&ClientView> {
         self.clients.get(&id)
+    }
+
+    /// The last run of every scope number of every client that is connected.
+    pub fn runs(&self) -> impl Iterator<Item = &RunView> {
+        self.clients
+            .values()
+            .flat_map(|client| client.runs.values())
     }
 
     /// The last run under that scope number.
@@ -155,7 +168,7 @@ impl View {
             Input::ClientOpened(client) => {
                 self.clients.insert(*client, ClientView::default());
             }
-            Input::ClientClosed(client) => {
+            Input::ClientClosed(client) | Input::ClientLost(client) => {
                 self.clients.remove(client);
             }
             Input::ClientBinary(client, bytes) => {
@@ -215,11 +228,19 @@ impl ClientView {
         match (frame.kind, open) {
             (FrameType::Authorization, _) => self.credentials += 1,
             (FrameType::Request, None) => {
-                self.runs.insert(
-                    frame.scope,
-                    RunView::new(client, frame.scope, frame.payload),
-                );
+                let previous = self.runs.remove(&frame.scope).map(|run| {
+                    Box::new(RunView {
+                        previous: None,
+                        ..run
+                    })
+                });
+                let run = RunView {
+                    previous,
+                    ..RunView::new(client, frame.scope, frame.payload)
+                };
+                self.runs.insert(frame.scope, run);
             }
+            (FrameType::Request, Some(run)) => run.duplicates += 1,
             (FrameType::ChannelRequest, Some(run))
                 if !run.client_channels.contains_key(&frame.channel) =>
             {
@@ -254,9 +275,12 @@ impl RunView {
             finished: false,
             client_channels: HashMap::new(),
             client_opened: 0,
+            client_finished: HashMap::new(),
             asks: HashMap::new(),
             asked: 0,
             proxy_channels: HashMap::new(),
+            duplicates: 0,
+            previous: None,
         }
     }
 
@@ -270,7 +294,9 @@ impl RunView {
                 self.asks.insert(frame.channel, frame.payload.clone());
             }
             FrameType::ChannelResponseFinish => {
-                self.client_channels.remove(&frame.channel);
+                if let Some(ask) = self.client_channels.remove(&frame.channel) {
+                    self.client_finished.insert(frame.channel, ask);
+                }
             }
             _ => {}
         }

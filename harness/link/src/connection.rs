@@ -79,18 +79,24 @@ pub struct Connection {
 
 /// The sending half.
 #[derive(Debug)]
-pub struct Sender(SplitSink<Stream, WsMessage>);
+pub struct Sender(Option<SplitSink<Stream, WsMessage>>);
 
 /// The receiving half.
 #[derive(Debug)]
-pub struct Receiver(SplitStream<Stream>);
+pub struct Receiver {
+    stream: SplitStream<Stream>,
+    close_frame: bool,
+}
 
 impl Connection {
     pub(crate) fn new(stream: Stream, subprotocol: Option<String>) -> Self {
         let (sink, stream) = stream.split();
         Self {
-            sender: Sender(sink),
-            receiver: Receiver(stream),
+            sender: Sender(Some(sink)),
+            receiver: Receiver {
+                stream,
+                close_frame: false,
+            },
             subprotocol,
         }
     }
@@ -121,10 +127,7 @@ impl Sender {
     /// # Errors
     /// When the connection is gone.
     pub async fn send(&mut self, message: Bytes) -> io::Result<()> {
-        self.0
-            .send(WsMessage::Binary(message))
-            .await
-            .map_err(io_error)
+        self.write(WsMessage::Binary(message)).await
     }
 
     /// Sends one text message.
@@ -132,10 +135,7 @@ impl Sender {
     /// # Errors
     /// When the connection is gone.
     pub async fn send_text(&mut self, text: String) -> io::Result<()> {
-        self.0
-            .send(WsMessage::Text(text.into()))
-            .await
-            .map_err(io_error)
+        self.write(WsMessage::Text(text.into())).await
     }
 
     /// Sends a close frame; the peer's answer, if any, arrives at the receiver as [`Message::Closed`].
@@ -143,18 +143,42 @@ impl Sender {
     /// # Errors
     /// When the connection is gone already.
     pub async fn close(&mut self) -> io::Result<()> {
-        self.0.send(WsMessage::Close(None)).await.map_err(io_error)
+        self.write(WsMessage::Close(None)).await
+    }
+}
+
+impl Sender {
+    /// Lets go of the connection without a close frame. Once the receiver is dropped as well, the byte stream ends.
+    pub fn let_go(&mut self) {
+        self.0 = None;
+    }
+
+    async fn write(&mut self, message: WsMessage) -> io::Result<()> {
+        match &mut self.0 {
+            Some(sink) => sink.send(message).await.map_err(io_error),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
     }
 }
 
 impl Receiver {
+    /// Whether the peer has sent a close frame.
+    #[must_use]
+    pub fn got_close_frame(&self) -> bool {
+        self.close_frame
+    }
+
     /// The next message. After [`Message::Closed`] it is always [`Message::Closed`].
     pub async fn receive(&mut self) -> Message {
         loop {
-            match self.0.next().await {
+            match self.stream.next().await {
                 Some(Ok(WsMessage::Binary(bytes))) => return Message::Binary(bytes),
                 Some(Ok(WsMessage::Text(text))) => return Message::Text(text.as_str().to_owned()),
-                Some(Ok(WsMessage::Close(_)) | Err(_)) | None => return Message::Closed,
+                Some(Ok(WsMessage::Close(_))) => {
+                    self.close_frame = true;
+                    return Message::Closed;
+                }
+                Some(Err(_)) | None => return Message::Closed,
                 Some(Ok(WsMessage::Ping(_) | WsMessage::Pong(_) | WsMessage::Frame(_))) => {}
             }
         }

@@ -207,6 +207,11 @@ impl<'a> Player<'a> {
                 self.close_client(client).await;
                 Ok(())
             }
+            Action::ClientDrops => {
+                let client = self.client(args)?;
+                self.drop_client(client);
+                Ok(())
+            }
             Action::ProxyCloses => {
                 let run = self.run(args)?;
                 self.stage.runs[run].proxy_ended = true;
@@ -412,6 +417,19 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// Breaks a client's connection: both halves go, so that its byte stream ends.
+    fn drop_client(&mut self, client: usize) {
+        let wire = &mut self.stage.clients[client].wire;
+        if wire.closed.is_none() {
+            wire.closing = true;
+            wire.sender.let_go();
+            wire.reader.abort();
+            let link = wire.link;
+            let seq = self.stage.record(link, Role::Client, What::Closed);
+            self.stage.clients[client].wire.closed = Some(seq);
+        }
+    }
+
     async fn close_proxy(&mut self, proxy: usize) {
         let wire = &mut self.stage.proxies[proxy].wire;
         if wire.closed.is_none() && !wire.closing {
@@ -560,6 +578,7 @@ pub(crate) fn step_text(step: &Step) -> String {
             format!("client expects {}{channel}{of}{on}", expectation.name())
         }
         Action::ClientCloses => format!("client closes{on}"),
+        Action::ClientDrops => format!("client drops{on}"),
         Action::ProxyExpects(expectation) => {
             format!("proxy expects {}{channel}{of}", expectation.name())
         }

@@ -250,10 +250,19 @@ impl Player<'_> {
     ) -> Result<(), Halt> {
         let at = self.run(args)?;
         let run = &mut self.stage.runs[at];
-        let number = args.number.unwrap_or(run.next_channel);
-        if args.number.is_none() {
+        let number = match &args.same_number_as {
+            Some(other) => Some(
+                run.channels
+                    .get(other)
+                    .ok_or_else(|| script(format!("the run has no channel called `{other}`")))?
+                    .number,
+            ),
+            None => args.number,
+        };
+        if number.is_none() {
             run.next_channel += 1;
         }
+        let number = number.unwrap_or(run.next_channel - 1);
         let name = args.channel.as_deref().unwrap_or(name).to_owned();
         run.channels
             .insert(name, Channel::new(Opener::Client, number, payload.clone()));

@@ -82,6 +82,7 @@ impl Conversation {
             Action::ClientConnects { bare: true } => (Client, Provider, "connects"),
             Action::ClientSends(message) => (Client, Provider, message.name()),
             Action::ClientCloses => (Client, Provider, "closes"),
+            Action::ClientDrops => (Client, Provider, "breaks off"),
             Action::ClientExpects(ClientExpectation::Relayed) => {
                 (Provider, Client, "all that the proxy sent")
             }

@@ -37,6 +37,8 @@ pub(super) enum Claim {
     Run(RunIndex, Option<u64>),
     /// It serves the request at that event, which came under the number of the open run.
     Duplicate(RunIndex, u64),
+    /// It serves a request that an open scope should have ignored, and that scope is finished.
+    Ignored,
     /// It is not known.
     Unknown,
 }
@@ -79,6 +81,14 @@ impl BeginLink {
         let (index, again) = match *claim {
             Claim::Run(index, again) => (index, again),
             Claim::Duplicate(index, request) => (index, Some(request)),
+            Claim::Ignored => {
+                if std::mem::replace(&mut self.stray, false) {
+                    runs.strays = runs.strays.saturating_sub(1);
+                    let allowed = "no proxy connection for a request on an open scope";
+                    cx.flag(id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
+                }
+                return;
+            }
             Claim::Unknown => return,
         };
         if !self.opened {

@@ -143,6 +143,7 @@ impl Checkers {
                 let open = scope.filter(|it| it.run() == Some(index));
                 Claim::Run(index, open.and_then(Scope::asked_again))
             }
+            None if scope.is_some_and(|it| it.ignores(reference)) => Claim::Ignored,
             None => match scope.and_then(|it| it.duplicated(reference)) {
                 Some((index, request)) => Claim::Duplicate(index, request),
                 None => Claim::Unknown,

@@ -27,8 +27,8 @@ pub(super) struct Scope {
     /// How many requests have named the number.
     requests: u32,
     open: Option<Open>,
-    /// The last run was asked for again while it was certainly open.
-    ignored: bool,
+    /// The requests that came while the last run was certainly open.
+    ignored: Vec<RunRef>,
     /// The client asked for the last run again when the server may have finished it, so that from there on it is not
     /// known which request a frame belongs to.
     unclear: bool,
@@ -60,7 +60,7 @@ impl Scope {
         match &mut self.open {
             _ if self.unclear => runs.open_unclear(reference, &frame.payload, cx),
             None => {
-                self.ignored = false;
+                self.ignored.clear();
                 self.open = Some(Open::new(runs.open(reference, &frame.payload, cx.profile)));
             }
             Some(open) if open.duplicates.len() < DUPLICATES => {
@@ -75,6 +75,11 @@ impl Scope {
         let open = self.open.as_ref()?;
         let duplicate = open.duplicates.iter().find(|it| it.reference == reference)?;
         Some((open.run, duplicate.seq))
+    }
+
+    /// Whether a request under this reference had to be ignored, and the run that was open then is finished.
+    pub(super) fn ignores(&self, reference: RunRef) -> bool {
+        self.ignored.contains(&reference)
     }
 
     /// The event of the first request that came while the run was open.
@@ -135,7 +140,7 @@ impl Scope {
     fn after_finish(&self, kind: FrameType, cx: &mut Cx<'_>) {
         let received = format!("a {} after it", kind.name());
         let rule = match kind {
-            _ if self.ignored => id::SCOPE_DUPLICATE_IGNORED,
+            _ if !self.ignored.is_empty() => id::SCOPE_DUPLICATE_IGNORED,
             FrameType::ResponseFinish => id::SCOPE_FINISHED_ONCE,
             FrameType::Response => id::SCOPE_SILENT_AFTER_FINISH,
             _ => id::CHANNEL_ENDED_BY_SCOPE,
@@ -151,7 +156,7 @@ impl Scope {
         };
         let (ignored, doubtful): (Vec<_>, Vec<_>) = open.duplicates.into_iter().partition(|it| run.outlasts(it.seq));
         run_stream::finish(run, !ignored.is_empty(), open.channels.trouble, cx);
-        self.ignored = !ignored.is_empty();
+        self.ignored = ignored.iter().map(|it| it.reference).collect();
         self.unclear = !doubtful.is_empty() || open.more;
         for again in doubtful {
             runs.open_unclear(again.reference, &again.payload, cx);

@@ -161,6 +161,8 @@ pub enum Action {
     ClientExpects(ClientExpectation),
     /// The client closes its WebSocket.
     ClientCloses,
+    /// The client's connection breaks, without a close frame.
+    ClientDrops,
     /// The proxy must receive this.
     ProxyExpects(ProxyExpectation),
     /// The proxy sends one message.
@@ -318,6 +320,8 @@ pub struct Args {
     pub channel: Option<String>,
     /// A channel or scope number to use.
     pub number: Option<u32>,
+    /// The channel, by name, whose number to use.
+    pub same_number_as: Option<String>,
     /// The scope field.
     pub scope: Option<u32>,
     /// The channel field.

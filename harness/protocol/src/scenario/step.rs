@@ -202,6 +202,10 @@ impl<'a> StepReader<'a> {
                 args.on = Some(value);
                 (Some(Action::ClientCloses), &[])
             }
+            "client drops" => {
+                args.on = Some(value);
+                (Some(Action::ClientDrops), &[])
+            }
             "proxy closes" => {
                 args.run = Some(value);
                 (Some(Action::ProxyCloses), &[])
@@ -288,6 +292,7 @@ impl<'a> StepReader<'a> {
             "run" => args.run = self.take_text(name),
             "channel" => args.channel = self.take_text(name),
             "number" => args.number = self.number(name),
+            "same-number-as" => args.same_number_as = self.take_text(name),
             "scope" => args.scope = self.number(name),
             "channel-field" => args.channel_field = self.number(name),
             "type" => args.frame_type = self.number(name),

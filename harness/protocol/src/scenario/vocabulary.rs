@@ -40,6 +40,7 @@ fields! {
     "run" Name "the run, where the scenario has several",
     "channel" Name "the channel's name; without it, the name of the message",
     "number" Number "the scope or channel number to use instead of a free one",
+    "same-number-as" Name "the channel whose number to use again, whoever opened it",
     "scope" Number "the scope field of the frame",
     "channel-field" Number "the channel field of the frame",
     "type" Byte "the frame type",
@@ -72,7 +73,15 @@ const RUN_REQUEST: &[&str] = &[
     "fuse-directory-mounts",
     "mutate",
 ];
-const CHANNEL_ASK: &[&str] = &["run", "channel", "number", "json", "hex", "mutate"];
+const CHANNEL_ASK: &[&str] = &[
+    "run",
+    "channel",
+    "number",
+    "same-number-as",
+    "json",
+    "hex",
+    "mutate",
+];
 const RESPONSE: &[&str] = &["run", "json", "parts"];
 
 pub(super) fn client_sends(message: ClientMessage) -> &'static [&'static str] {
@@ -142,6 +151,10 @@ pub(super) const STEP_KEYS: &[(&str, &str)] = &[
         "the client opens a WebSocket: `authorized`, or `bare` without the credential",
     ),
     ("client closes", "the client closes its WebSocket, by name"),
+    (
+        "client drops",
+        "the client's connection, by name, breaks without a close frame",
+    ),
     ("client sends", "the client sends this message"),
     ("client expects", "the client must receive this"),
     ("proxy sends", "the proxy sends this message"),
@@ -243,6 +256,7 @@ pub fn json_schema() -> Value {
         json!({"on": name}),
     ));
     steps.push(object("client closes", name.clone(), json!({})));
+    steps.push(object("client drops", name.clone(), json!({})));
     steps.push(object("proxy closes", name.clone(), json!({})));
     steps.push(object(
         "proxy refuses",

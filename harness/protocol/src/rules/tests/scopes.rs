@@ -47,6 +47,19 @@ fn a_number_serves_again() {
 }
 
 #[test]
+fn a_duplicate_is_served_once_the_scope_is_finished() {
+    let mut talk = Talk::running();
+    talk.request(RUN, &request("null"));
+    talk.stops();
+    talk.proxy_link(Some(RunRef {
+        generation: 1,
+        ..run()
+    }));
+    talk.begin(&begin_request("null"));
+    talk.breaks(&["scope.duplicate-ignored"]);
+}
+
+#[test]
 fn a_duplicate_gets_an_id() {
     let mut talk = Talk::running();
     talk.request(RUN, &request(ARGUMENTS));
