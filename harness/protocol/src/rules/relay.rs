@@ -138,7 +138,8 @@ impl Relay {
                 self.push(Word::Chunk, payload, cx.seq, outside);
             }
             BeginKind::Active => {
-                if !self.begun || self.in_loop {
+                // What stands behind the byte makes it no active for a reader that is strict.
+                if !self.begun || self.in_loop || payload.len() > 1 {
                     self.lose_order();
                 }
                 self.in_loop = true;
