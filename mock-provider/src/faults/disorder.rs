@@ -115,7 +115,7 @@ pub(super) const FAULTS: &[Fault] = &[
                     kept.insert(run, Bytes::copy_from_slice(message.body()));
                 } else if message.part == Part::Active {
                     let chunk = kept.remove(&run);
-                    next.extend(chunk.map(|chunk| message.respond([b"\x07", &chunk[..]].concat())));
+                    next.extend(chunk.map(|chunk| message.respond([&[7], &chunk[..]].concat())));
                 }
             })
         },

@@ -16,10 +16,10 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "error-swallowed",
         "run.error.relayed",
-        "keeps an error behind the last loop to itself",
+        "keeps an error behind a single loop to itself",
         || {
             lose(Flow::ToClient, |message| {
-                message.is(Part::LateError, |run| quiet(run) && run.loops > 0)
+                message.is(Part::LateError, |run| quiet(run) && run.loops == 1)
             })
         },
     ),
@@ -65,7 +65,7 @@ pub(super) const FAULTS: &[Fault] = &[
             rewrite(
                 Flow::ToClient,
                 |message| message.part == Part::LateError,
-                |message| [b"\x06", message.body().trim_ascii()].concat().into(),
+                |message| [&[6], message.body().trim_ascii()].concat().into(),
             )
         },
     ),
@@ -101,7 +101,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 next.push(message.pass());
                 if let Some(run) = message.run.and_then(|run| run.run)
                     && message.part == Part::Answer
-                    && message.body().first() == Some(&b'{')
                     && message.body().starts_with(b"{\"kind\":")
                 {
                     let count = failures.entry(run).or_default();
@@ -145,7 +144,9 @@ pub(super) const FAULTS: &[Fault] = &[
                 };
                 let channel = (run, message.frame.channel);
                 match message.part {
-                    Part::Answer => drop(answered.insert(channel)),
+                    Part::Answer => {
+                        answered.insert(channel);
+                    }
                     Part::AnswerFinish if !answered.remove(&channel) => next.push(finish(run)),
                     _ => {}
                 }

@@ -188,7 +188,7 @@ pub(super) const FAULTS: &[Fault] = &[
                         && json(message)
                             .is_some_and(|chunk| chunk.is_object() && chunk.get("type").is_none())
                 },
-                |message| [b"\x09", message.body()].concat().into(),
+                |message| [&[9], message.body()].concat().into(),
             )
         },
     ),
