@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use diverge_protocol::wire::{Frame, FrameType};
 use serde_json::value::RawValue;
 
-use crate::fault::{Intercept, Step, on, on_output, replace, rewrite, tune};
+use crate::fault::{Intercept, Step, lose, on, on_output, replace, rewrite, tune};
 use crate::policy::{Input, Output};
 use crate::settings::EarlyStop;
 use crate::view::{Flow, Message, Part, View};
@@ -178,6 +178,20 @@ const VARIANTS: &[Variant] = &[
             })
         },
     ),
+    variant(
+        "unanswered-bare",
+        "a run whose proxy ends before it answered is finished bare",
+        || Box::new(Bare::default()),
+    ),
+    variant(
+        "active-strict",
+        "an active with bytes behind it is no active",
+        || {
+            lose(Flow::FromProxy, |message| {
+                message.part == Part::Active && !message.body().is_empty()
+            })
+        },
+    ),
     variant("error-null", "early errors are null", || {
         early_error("null")
     }),
@@ -313,6 +327,33 @@ fn has_null_list(json: &[u8]) -> bool {
             .filter_map(|list| members.get(*list))
             .any(|list| list.get() == "null")
     })
+}
+
+/// Finishes runs bare whose proxy went away, or finished begin, before it answered.
+#[derive(Default)]
+struct Bare {
+    ended: bool,
+}
+
+impl Intercept for Bare {
+    fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
+        self.ended = match &input {
+            Input::ProxyClosed(_) => true,
+            other => view.read_input(other).is_some_and(|message| {
+                message.flow == Flow::FromProxy && message.part == Part::Finish
+            }),
+        };
+        next.push(input.into());
+    }
+
+    fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
+        let error = view
+            .read_output(&output)
+            .is_some_and(|message| message.part == Part::EarlyError);
+        if !(self.ended && error) {
+            next.push(output.into());
+        }
+    }
 }
 
 /// Does some outputs a turn later, in their order.

@@ -83,7 +83,11 @@ impl Player<'_> {
             E::Closed => self.peek_closed(args, checks),
             E::Nothing => self.peek_nothing(args, checks),
             E::Relayed => self.peek_relayed(args, checks),
-            E::Finish | E::BareFinish => {
+            E::Finish | E::BareFinish | E::FinishAtLast => {
+                if expectation == E::FinishAtLast {
+                    let run = self.run(args)?;
+                    self.read_words(run);
+                }
                 self.peek_finish(expectation == E::BareFinish, args, checks)
             }
             E::Answer | E::ChannelFinish | E::BareChannelFinish => {
@@ -192,17 +196,7 @@ impl Player<'_> {
 
     fn peek_relayed(&mut self, args: &Args, checks: Option<RequirementId>) -> Result<Peek, Halt> {
         let at = self.run(args)?;
-        let relayed = |incoming: &Incoming| {
-            incoming.frame.kind == FrameType::Response
-                && matches!(
-                    RunKind::of(&incoming.frame.payload),
-                    Ok(RunKind::Chunk | RunKind::Active | RunKind::Inactive | RunKind::Error)
-                )
-        };
-        while self.stage.runs[at].main.front().is_some_and(relayed) {
-            self.stage.runs[at].main.pop_front();
-            self.stage.runs[at].responses_read += 1;
-        }
+        self.read_words(at);
         let due = self.stage.outstanding(at);
         let Some(first) = due.first() else {
             return Ok(Peek::Met);
@@ -221,6 +215,21 @@ impl Player<'_> {
                 checks,
             )),
             None => Ok(self.gone(at, &allowed, checks)),
+        }
+    }
+
+    /// Reads what has come of the proxy's words.
+    fn read_words(&mut self, run: usize) {
+        let word = |incoming: &Incoming| {
+            incoming.frame.kind == FrameType::Response
+                && matches!(
+                    RunKind::of(&incoming.frame.payload),
+                    Ok(RunKind::Chunk | RunKind::Active | RunKind::Inactive | RunKind::Error)
+                )
+        };
+        while self.stage.runs[run].main.front().is_some_and(word) {
+            self.stage.runs[run].main.pop_front();
+            self.stage.runs[run].responses_read += 1;
         }
     }
 

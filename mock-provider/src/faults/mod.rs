@@ -8,8 +8,12 @@ use crate::fault::Fault;
 mod auth;
 mod bringup;
 mod channels;
+mod chunks;
 mod client_channels;
+mod disorder;
 mod endings;
+mod ids;
+mod proxy_ends;
 mod refusals;
 mod requests;
 mod scopes;
@@ -26,7 +30,11 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
         requests::FAULTS,
         refusals::FAULTS,
         bringup::FAULTS,
+        ids::FAULTS,
         stream::FAULTS,
+        chunks::FAULTS,
+        disorder::FAULTS,
+        proxy_ends::FAULTS,
         client_channels::FAULTS,
         endings::FAULTS,
     ]

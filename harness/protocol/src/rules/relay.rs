@@ -91,6 +91,8 @@ pub(super) struct Relay {
     finished: bool,
     /// The proxy has left its order: bytes may be dropped, and the run may end.
     pub(super) disorder: bool,
+    /// The proxy has sent a chunk outside a loop: the run may end for that.
+    strayed: bool,
     /// Nothing is owed any more.
     released: bool,
     /// More was under way than is followed.
@@ -135,10 +137,12 @@ impl Relay {
                 if !self.begun {
                     self.lose_order();
                 }
+                self.strayed |= outside;
                 self.push(Word::Chunk, payload, cx.seq, outside);
             }
             BeginKind::Active => {
-                if !self.begun || self.in_loop {
+                // What stands behind the byte makes it no active for a reader that is strict.
+                if !self.begun || self.in_loop || payload.len() > 1 {
                     self.lose_order();
                 }
                 self.in_loop = true;
@@ -152,7 +156,7 @@ impl Relay {
                 self.push(Word::Inactive, payload, cx.seq, outside);
             }
         }
-        self.disorder
+        self.disorder || self.strayed
     }
 
     /// The proxy finished the begin scope.
@@ -397,7 +401,7 @@ impl Relay {
     /// The run's finish came after its id.
     pub(super) fn finish(&mut self, cx: &mut Cx<'_>) {
         self.report_missing(cx);
-        if !self.released {
+        if !self.released && !self.strayed {
             let mut flagged = Vec::new();
             for due in self.due.iter().filter(|due| !due.optional) {
                 if !flagged.contains(&due.word) {

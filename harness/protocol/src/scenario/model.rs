@@ -240,6 +240,8 @@ vocabulary! {
         Finish = "finish",
         /// The finish of the run scope with no response before it.
         BareFinish = "bare finish",
+        /// The finish of the run scope, behind whatever of the proxy's words comes before it; the checkers judge those.
+        FinishAtLast = "finish at last",
         /// The proxy's answer on a channel, unchanged.
         Answer = "answer",
         /// The finish of a channel.

@@ -111,7 +111,7 @@ pub(super) fn client_expects(expectation: ClientExpectation) -> &'static [&'stat
         | E::VolumeMountUnsupported
         | E::VolumeMode => RESPONSE,
         E::Error | E::Chunk | E::Inactive => RESPONSE,
-        E::Active | E::Relayed | E::Finish | E::BareFinish => &["run"],
+        E::Active | E::Relayed | E::Finish | E::BareFinish | E::FinishAtLast => &["run"],
         E::Answer | E::ChannelFinish | E::BareChannelFinish => &["run", "channel"],
         E::ChannelRequest => &["run", "channel"],
         E::Closed | E::Nothing => &["on"],

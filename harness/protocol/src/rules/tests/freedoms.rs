@@ -179,3 +179,28 @@ fn a_tap_knows_nothing_of_the_proxy() {
     talk.gets(9, "{}");
     talk.breaks(&["run.inactive.only-in-open-loop"]);
 }
+
+#[test]
+fn an_end_for_a_chunk_outside_a_loop() {
+    let mut talk = Talk::running();
+    talk.proxy_says(PROXY_CHUNK, "{}");
+    talk.proxy_says(PROXY_ACTIVE, "");
+    talk.gets_finish();
+    talk.breaks_nothing();
+
+    let mut talk = Talk::running();
+    talk.proxy_says(PROXY_CHUNK, "{}");
+    talk.proxy_says(PROXY_ACTIVE, "");
+    talk.proxy_says(PROXY_INACTIVE, "{}");
+    talk.gets(9, "{}");
+    talk.breaks(&["run.active.relayed", "run.inactive.only-in-open-loop"]);
+}
+
+#[test]
+fn an_active_with_bytes_that_is_taken_for_none() {
+    let mut talk = Talk::running();
+    talk.proxy_says(PROXY_ACTIVE, "more");
+    talk.proxy_says(PROXY_CHUNK, "{}");
+    talk.gets(7, "{}");
+    talk.breaks_nothing();
+}
