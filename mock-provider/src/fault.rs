@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use crate::checks::Check;
-use crate::policy::{Input, Output, Policy, Provider};
+use crate::policy::{Greeting, Input, Output, Policy, Provider};
 use crate::settings::Settings;
 use crate::view::{Flow, Message, View};
 
@@ -35,6 +35,12 @@ pub trait Intercept: Send {
     /// Changes the reference's settings before it starts.
     fn tune(&self, settings: &mut Settings) {
         let _ = settings;
+    }
+
+    /// Says how to answer the handshake of a client that comes while that many are connected.
+    fn greet(&self, connected: usize) -> Greeting {
+        let _ = connected;
+        Greeting::Plain
     }
 
     /// Is shown what happens to the provider.
@@ -107,6 +113,10 @@ impl Intercepted {
 }
 
 impl Provider for Intercepted {
+    fn greet(&self, connected: usize) -> Greeting {
+        self.intercept.greet(connected)
+    }
+
     fn on(&mut self, input: Input, out: &mut Vec<Output>) {
         let (mut next, mut done) = (Vec::new(), Vec::new());
         self.intercept.input(&self.view, input.clone(), &mut next);
@@ -142,6 +152,18 @@ pub fn tune(change: fn(&mut Settings)) -> Box<dyn Intercept> {
         }
     }
     Box::new(Tune(change))
+}
+
+/// Answers handshakes in this way, by how many clients are connected.
+#[must_use]
+pub fn greet(how: fn(usize) -> Greeting) -> Box<dyn Intercept> {
+    struct Greet(fn(usize) -> Greeting);
+    impl Intercept for Greet {
+        fn greet(&self, connected: usize) -> Greeting {
+            (self.0)(connected)
+        }
+    }
+    Box::new(Greet(how))
 }
 
 /// Leaves a check out.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use diverge_protocol::wire::{Frame, FrameType};
+use diverge_protocol::wire::{Frame, FrameType, credential_payload};
 use serde_json::value::RawValue;
 
 use crate::fault::{Intercept, Step, on, on_output, replace, rewrite, tune};
@@ -155,6 +155,17 @@ const VARIANTS: &[Variant] = &[
                     next.push(message.pass());
                 }
             })
+        },
+    ),
+    variant(
+        "empty-credential-accepted",
+        "the empty credential is accepted as well",
+        || {
+            rewrite(
+                Flow::FromClient,
+                |message| message.part == Part::Credential && message.frame.payload[..] == [0] && message.view.client(message.scope().0).is_some_and(|client| client.credentials == 0),
+                |message| credential_payload(&message.view.settings.credential).into(),
+            )
         },
     ),
     variant("error-null", "early errors are null", || {

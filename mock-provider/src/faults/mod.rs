@@ -10,9 +10,11 @@ mod bringup;
 mod channels;
 mod client_channels;
 mod endings;
+mod frames;
 mod refusals;
 mod requests;
 mod scopes;
+mod second_credential;
 mod stream;
 mod transport;
 
@@ -20,7 +22,9 @@ mod transport;
 pub fn all() -> impl Iterator<Item = &'static Fault> {
     [
         transport::FAULTS,
+        frames::FAULTS,
         auth::FAULTS,
+        second_credential::FAULTS,
         scopes::FAULTS,
         channels::FAULTS,
         requests::FAULTS,

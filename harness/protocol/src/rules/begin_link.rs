@@ -37,6 +37,8 @@ pub(super) enum Claim {
     Run(RunIndex, Option<u64>),
     /// It serves the request at that event, which came under the number of the open run.
     Duplicate(RunIndex, u64),
+    /// It serves a request that came before the credential.
+    Premature,
     /// It is not known.
     Unknown,
 }
@@ -79,6 +81,13 @@ impl BeginLink {
         let (index, again) = match *claim {
             Claim::Run(index, again) => (index, again),
             Claim::Duplicate(index, request) => (index, Some(request)),
+            Claim::Premature => {
+                let allowed = "no proxy connection for a request before the credential";
+                cx.flag(id::AUTH_NOTHING_BEFORE, allowed, "a proxy connection");
+                // Once is enough.
+                self.reference = None;
+                return;
+            }
             Claim::Unknown => return,
         };
         if !self.opened {
