@@ -37,9 +37,9 @@ pub trait Intercept: Send {
         let _ = settings;
     }
 
-    /// Says how to answer the handshake of a client that comes while that many are connected.
-    fn greet(&self, connected: usize) -> Greeting {
-        let _ = connected;
+    /// Says how to answer the handshake of the next client.
+    fn greet(&self, view: &View) -> Greeting {
+        let _ = view;
         Greeting::Plain
     }
 
@@ -113,8 +113,8 @@ impl Intercepted {
 }
 
 impl Provider for Intercepted {
-    fn greet(&self, connected: usize) -> Greeting {
-        self.intercept.greet(connected)
+    fn greet(&self) -> Greeting {
+        self.intercept.greet(&self.view)
     }
 
     fn on(&mut self, input: Input, out: &mut Vec<Output>) {
@@ -154,13 +154,13 @@ pub fn tune(change: fn(&mut Settings)) -> Box<dyn Intercept> {
     Box::new(Tune(change))
 }
 
-/// Answers handshakes in this way, by how many clients are connected.
+/// Answers handshakes in this way.
 #[must_use]
-pub fn greet(how: fn(usize) -> Greeting) -> Box<dyn Intercept> {
-    struct Greet(fn(usize) -> Greeting);
+pub fn greet(how: fn(&View) -> Greeting) -> Box<dyn Intercept> {
+    struct Greet(fn(&View) -> Greeting);
     impl Intercept for Greet {
-        fn greet(&self, connected: usize) -> Greeting {
-            (self.0)(connected)
+        fn greet(&self, view: &View) -> Greeting {
+            (self.0)(view)
         }
     }
     Box::new(Greet(how))

@@ -90,9 +90,8 @@ pub enum Greeting {
 
 /// Something that plays a provider.
 pub trait Provider: Send {
-    /// Says how to answer the handshake of a client that comes while that many are connected.
-    fn greet(&self, connected: usize) -> Greeting {
-        let _ = connected;
+    /// Says how to answer the handshake of the next client.
+    fn greet(&self) -> Greeting {
         Greeting::Plain
     }
 

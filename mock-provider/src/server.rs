@@ -201,7 +201,7 @@ impl Shell {
 
     fn complete(&mut self, handshake: Handshake) {
         let events = self.events.clone();
-        let greeting = self.provider.greet(self.clients.len());
+        let greeting = self.provider.greet();
         self.tasks.spawn(async move {
             let answered = match greeting {
                 Greeting::Plain => handshake.complete().await,

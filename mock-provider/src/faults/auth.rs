@@ -7,9 +7,9 @@ use diverge_protocol::wire::{Frame, FrameType, credential_payload};
 
 use super::transport::hang_up;
 use crate::credential;
-use crate::fault::{Fault, Intercept, Step, after, before, fault, lose, on, replace, rewrite};
-use crate::policy::{ClientId, Input, Output};
-use crate::view::{Flow, Message, Part, View};
+use crate::fault::{Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite};
+use crate::policy::{ClientId, Input, Output, RunId};
+use crate::view::{Flow, Message, Part, Peer, View};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
@@ -172,10 +172,10 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
-        "rejected-credential-ends-scope",
+        "rejected-credential-forgets-scope",
         "scope.connections-independent",
-        "ends the run of the scope that a wrong credential names, whosever it is",
-        || ends_named_scope(|message| first(message) && !good(message)),
+        "forgets the run of the scope that a wrong credential names, whosever it is",
+        || forgets_named_scope(|message| first(message) && !good(message)),
     ),
     fault(
         "unknown-mode-accepted",
@@ -225,7 +225,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "auth.nothing-before-credential",
         "sends a frame as soon as a client connects",
         || {
-            crate::fault::on_input(|_, input, next| {
+            on_input(|_, input, next| {
                 let client = match &input {
                     Input::ClientOpened(client) => Some(*client),
                     _ => None,
@@ -282,8 +282,12 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "early-request-dropped",
         "auth.request-before-credential-closes",
-        "drops a request before the credential and keeps the connection",
-        || lose(Flow::FromClient, |message| message.part == Part::Request && !given(message.view, message.scope().0)),
+        "drops a run request before the credential and keeps the connection",
+        || {
+            lose(Flow::FromClient, |message| {
+                message.part == Part::Request && is_first_frame(message) && !message.frame.payload.is_empty()
+            })
+        },
     ),
     fault(
         "early-channel-finished",
@@ -383,22 +387,29 @@ fn accepting(taken: fn(&[u8], &[u8]) -> bool) -> Box<dyn Intercept> {
     )
 }
 
-/// Ends the run of another client whose number stands in the scope field of such a frame.
-pub(super) fn ends_named_scope(
+/// Forgets the run of another client whose number stands in the scope field of such a frame: what its proxy says from
+/// then on is lost.
+pub(super) fn forgets_named_scope(
     when: impl Fn(&Message<'_>) -> bool + Send + 'static,
 ) -> Box<dyn Intercept> {
     let mut owners: HashMap<u32, ClientId> = HashMap::new();
-    on(Flow::FromClient, move |message, next| {
-        let (client, scope) = message.scope();
-        if message.part == Part::Request {
-            owners.insert(scope, client);
+    let mut forgotten: HashSet<RunId> = HashSet::new();
+    on_input(move |view, input, next| {
+        if let Some(message) = view.read_input(&input) {
+            let (client, scope) = message.scope();
+            match message.peer {
+                Peer::Proxy(run) if forgotten.contains(&run) => return,
+                Peer::Client(_) if message.part == Part::Request => {
+                    owners.insert(scope, client);
+                }
+                Peer::Client(_) if scope != 0 && when(&message) => {
+                    let owner = owners.get(&scope).filter(|owner| **owner != client);
+                    let run = owner.and_then(|owner| view.scope(*owner, scope)?.run);
+                    forgotten.extend(run);
+                }
+                _ => {}
+            }
         }
-        next.push(message.pass());
-        if scope != 0 && when(message)
-            && let Some(owner) = owners.get(&scope).filter(|owner| **owner != client)
-        {
-            let run = message.view.scope(*owner, scope).and_then(|run| run.run);
-            next.extend(run.map(|run| Step::from(Input::ProxyClosed(run))));
-        }
+        next.push(input.into());
     })
 }

@@ -8,7 +8,7 @@ use diverge_protocol::wire::{Frame, FrameType};
 use super::transport::{hang_up, running};
 use crate::fault::{Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite};
 use crate::policy::{ClientId, Input, Output};
-use crate::view::{Flow, Message, Part, View};
+use crate::view::{Flow, Message, Part, RunView, View};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
@@ -297,7 +297,7 @@ pub(super) const FAULTS: &[Fault] = &[
             before(
                 Flow::FromClient,
                 |message| {
-                    let own = |run: &crate::view::RunView| {
+                    let own = |run: &RunView| {
                         run.client_channels.contains_key(&message.frame.channel)
                     };
                     is_stray(message, Part::AnswerFinish) && !message.run.is_some_and(own)
@@ -317,7 +317,7 @@ pub(super) const FAULTS: &[Fault] = &[
             before(
                 Flow::FromClient,
                 |message| {
-                    let own = |run: &crate::view::RunView| {
+                    let own = |run: &RunView| {
                         run.client_channels.contains_key(&message.frame.channel)
                     };
                     is_stray(message, Part::AnswerFinish) && message.run.is_some_and(own)

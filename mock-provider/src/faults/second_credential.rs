@@ -1,6 +1,6 @@
 //! Faults of a connection's second credential.
 
-use super::auth::{ends_named_scope, given, good};
+use super::auth::{forgets_named_scope, given, good};
 use super::transport::running;
 use crate::fault::{Fault, Intercept, Step, fault, lose};
 use crate::policy::{ClientId, Input, Output};
@@ -83,10 +83,10 @@ pub(super) const FAULTS: &[Fault] = &[
         || keeping(|_, run| run.id.is_none()),
     ),
     fault(
-        "second-credential-ends-scope",
+        "second-credential-forgets-scope",
         "scope.connections-independent",
-        "ends the run of the scope that a second credential names, whosever it is",
-        || ends_named_scope(second),
+        "forgets the run of the scope that a second credential names, whosever it is",
+        || forgets_named_scope(second),
     ),
 ];
 

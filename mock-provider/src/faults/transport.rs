@@ -6,7 +6,7 @@ use diverge_protocol::wire::frame::HEADER;
 
 use crate::fault::{Fault, Intercept, Step, fault, greet, on_input, replace, rewrite};
 use crate::policy::{ClientId, Greeting, Input, Output};
-use crate::view::{Flow, Part, RunView, View};
+use crate::view::{ClientView, Flow, Part, RunView, View};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
@@ -18,11 +18,17 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "connections-limited",
         "transport.handshake-plain",
-        "turns clients away while a dozen are connected",
+        "turns clients away while two dozen are served and idle",
         || {
-            greet(|connected| match connected {
-                0..12 => Greeting::Plain,
-                _ => Greeting::Refused,
+            greet(|view| {
+                let idle = |client: &&ClientView| {
+                    let mut runs = client.runs.values();
+                    runs.len() == 1 && runs.all(|run| run.finished && run.run.is_none())
+                };
+                match view.clients().filter(idle).count() {
+                    0..24 => Greeting::Plain,
+                    _ => Greeting::Refused,
+                }
             })
         },
     ),
