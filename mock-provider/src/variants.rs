@@ -163,7 +163,14 @@ const VARIANTS: &[Variant] = &[
         || {
             rewrite(
                 Flow::FromClient,
-                |message| message.part == Part::Credential && message.frame.payload[..] == [0] && message.view.client(message.scope().0).is_some_and(|client| client.credentials == 0),
+                |message| {
+                    message.part == Part::Credential
+                        && message.frame.payload[..] == [0]
+                        && message
+                            .view
+                            .client(message.scope().0)
+                            .is_some_and(|client| client.credentials == 0)
+                },
                 |message| credential_payload(&message.view.settings.credential).into(),
             )
         },

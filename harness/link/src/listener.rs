@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::MaybeTlsStream;
-use tokio_tungstenite::tungstenite::handshake::server::{Callback, ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::handshake::server::{
+    Callback, ErrorResponse, Request, Response,
+};
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
 
@@ -106,7 +108,9 @@ struct NameSubprotocol(HeaderValue);
 
 impl Callback for NameSubprotocol {
     fn on_request(self, _: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
-        response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, self.0);
+        response
+            .headers_mut()
+            .insert(SEC_WEBSOCKET_PROTOCOL, self.0);
         Ok(response)
     }
 }

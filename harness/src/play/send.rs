@@ -20,7 +20,13 @@ pub(super) const DEFAULT_CLIENT: &str = "client";
 
 /// Another form of the credential that is accepted.
 fn respelled(credential: &str, form: &str) -> Option<String> {
-    let other_case = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+    let other_case = |c: char| {
+        if c.is_ascii_lowercase() {
+            c.to_ascii_uppercase()
+        } else {
+            c.to_ascii_lowercase()
+        }
+    };
     match form {
         "shorter" => {
             let mut shorter = credential.to_owned();
@@ -28,7 +34,12 @@ fn respelled(credential: &str, form: &str) -> Option<String> {
             Some(shorter)
         }
         "other-case" => Some(credential.chars().map(other_case).collect()),
-        "hex" => Some(credential.bytes().map(|byte| format!("{byte:02x}")).collect()),
+        "hex" => Some(
+            credential
+                .bytes()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        ),
         _ => None,
     }
 }

@@ -7,7 +7,9 @@ use diverge_protocol::wire::{Frame, FrameType, credential_payload};
 
 use super::transport::hang_up;
 use crate::credential;
-use crate::fault::{Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite};
+use crate::fault::{
+    Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite,
+};
 use crate::policy::{ClientId, Input, Output, RunId};
 use crate::view::{Flow, Message, Part, Peer, View};
 
@@ -105,7 +107,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "long-credential-dropped",
         "auth.rejected-closes",
         "drops a credential of more than 64 KiB and waits for another",
-        || lose(Flow::FromClient, |message| first(message) && message.frame.payload.len() > 1 << 16),
+        || {
+            lose(Flow::FromClient, |message| {
+                first(message) && message.frame.payload.len() > 1 << 16
+            })
+        },
     ),
     fault(
         "credential-beginning-accepted",
@@ -133,7 +139,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "credential-case-folded",
         "auth.rejected-closes",
         "compares the credential without regard to case",
-        || accepting(|good, given| given.first() == Some(&0) && given[1..].eq_ignore_ascii_case(good)),
+        || {
+            accepting(|good, given| {
+                given.first() == Some(&0) && given[1..].eq_ignore_ascii_case(good)
+            })
+        },
     ),
     fault(
         "credential-trimmed",
@@ -181,7 +191,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "unknown-mode-accepted",
         "auth.unknown-mode-rejected",
         "reads a credential alike behind every mode byte above 1",
-        || accepting(|good, given| matches!(given, [mode, given @ ..] if *mode > 1 && given == good)),
+        || {
+            accepting(
+                |good, given| matches!(given, [mode, given @ ..] if *mode > 1 && given == good),
+            )
+        },
     ),
     fault(
         "reserved-mode-accepted",
@@ -193,7 +207,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "missing-mode-dropped",
         "auth.missing-mode-rejected",
         "drops an authorization without a byte and waits for another",
-        || lose(Flow::FromClient, |message| first(message) && message.frame.payload.is_empty()),
+        || {
+            lose(Flow::FromClient, |message| {
+                first(message) && message.frame.payload.is_empty()
+            })
+        },
     ),
     fault(
         "invalid-utf8-dropped",
@@ -285,7 +303,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "drops a run request before the credential and keeps the connection",
         || {
             lose(Flow::FromClient, |message| {
-                message.part == Part::Request && is_first_frame(message) && !message.frame.payload.is_empty()
+                message.part == Part::Request
+                    && is_first_frame(message)
+                    && !message.frame.payload.is_empty()
             })
         },
     ),
@@ -299,7 +319,11 @@ pub(super) const FAULTS: &[Fault] = &[
                 |message| message.part == Part::Ask && is_first_frame(message),
                 |message| {
                     let channel = message.frame.channel;
-                    vec![message.tell_client(FrameType::ChannelResponseFinish, channel, Bytes::new())]
+                    vec![message.tell_client(
+                        FrameType::ChannelResponseFinish,
+                        channel,
+                        Bytes::new(),
+                    )]
                 },
             )
         },
@@ -322,8 +346,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "loses a run request that follows the credential at once",
         || {
             lose(Flow::FromClient, |message| {
-                let frames = message.view.client(message.scope().0).map(|client| client.frames);
-                message.part == Part::Request && !message.frame.payload.is_empty() && frames == Some(1)
+                let frames = message
+                    .view
+                    .client(message.scope().0)
+                    .map(|client| client.frames);
+                message.part == Part::Request
+                    && !message.frame.payload.is_empty()
+                    && frames == Some(1)
             })
         },
     ),
@@ -333,7 +362,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "loses the third request of a connection",
         || {
             lose(Flow::FromClient, |message| {
-                let frames = message.view.client(message.scope().0).map(|client| client.frames);
+                let frames = message
+                    .view
+                    .client(message.scope().0)
+                    .map(|client| client.frames);
                 message.part == Part::Request && frames == Some(3)
             })
         },

@@ -6,7 +6,9 @@ use bytes::Bytes;
 use diverge_protocol::wire::{Frame, FrameType};
 
 use super::transport::{hang_up, running};
-use crate::fault::{Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite};
+use crate::fault::{
+    Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite,
+};
 use crate::policy::{ClientId, Input, Output};
 use crate::view::{Flow, Message, Part, RunView, View};
 
@@ -105,7 +107,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 },
                 |message| {
                     let scope = message.view.settings.begin_scope;
-                    let frame = Frame::new(FrameType::Response, scope, 0, message.frame.payload.clone());
+                    let frame =
+                        Frame::new(FrameType::Response, scope, 0, message.frame.payload.clone());
                     let run = message.run.and_then(|run| run.run);
                     run.map(|run| Output::ToProxy(run, frame.encode()).into())
                         .into_iter()
@@ -196,7 +199,9 @@ pub(super) const FAULTS: &[Fault] = &[
         || {
             let ask = |message: &Message<'_>| {
                 let asks = &message.run?.client_channels;
-                asks.get(&message.frame.channel).filter(|ask| ask.len() > 64 && ask[0] > 0xf0).cloned()
+                asks.get(&message.frame.channel)
+                    .filter(|ask| ask.len() > 64 && ask[0] > 0xf0)
+                    .cloned()
             };
             rewrite(
                 Flow::ToClient,
@@ -220,7 +225,11 @@ pub(super) const FAULTS: &[Fault] = &[
                 },
                 |message| {
                     let channel = message.frame.channel;
-                    vec![message.tell_client(FrameType::ChannelResponseFinish, channel, Bytes::new())]
+                    vec![message.tell_client(
+                        FrameType::ChannelResponseFinish,
+                        channel,
+                        Bytes::new(),
+                    )]
                 },
             )
         },
@@ -249,7 +258,8 @@ pub(super) const FAULTS: &[Fault] = &[
             let mut kept: HashMap<(ClientId, u32), Step> = HashMap::new();
             on(Flow::FromClient, move |message, next| {
                 let unopened = message.run.is_none();
-                if unopened && is_stop(&message.frame) && accepted(message.view, message.scope().0) {
+                if unopened && is_stop(&message.frame) && accepted(message.view, message.scope().0)
+                {
                     kept.insert(message.scope(), message.pass());
                     return;
                 }
@@ -297,14 +307,17 @@ pub(super) const FAULTS: &[Fault] = &[
             before(
                 Flow::FromClient,
                 |message| {
-                    let own = |run: &RunView| {
-                        run.client_channels.contains_key(&message.frame.channel)
-                    };
+                    let own =
+                        |run: &RunView| run.client_channels.contains_key(&message.frame.channel);
                     is_stray(message, Part::AnswerFinish) && !message.run.is_some_and(own)
                 },
                 |message| {
                     let channel = message.frame.channel;
-                    vec![message.tell_client(FrameType::ChannelResponseFinish, channel, Bytes::new())]
+                    vec![message.tell_client(
+                        FrameType::ChannelResponseFinish,
+                        channel,
+                        Bytes::new(),
+                    )]
                 },
             )
         },
@@ -317,14 +330,17 @@ pub(super) const FAULTS: &[Fault] = &[
             before(
                 Flow::FromClient,
                 |message| {
-                    let own = |run: &RunView| {
-                        run.client_channels.contains_key(&message.frame.channel)
-                    };
+                    let own =
+                        |run: &RunView| run.client_channels.contains_key(&message.frame.channel);
                     is_stray(message, Part::AnswerFinish) && message.run.is_some_and(own)
                 },
                 |message| {
                     let channel = message.frame.channel;
-                    vec![message.tell_client(FrameType::ChannelResponseFinish, channel, Bytes::new())]
+                    vec![message.tell_client(
+                        FrameType::ChannelResponseFinish,
+                        channel,
+                        Bytes::new(),
+                    )]
                 },
             )
         },
@@ -348,7 +364,9 @@ pub(super) const FAULTS: &[Fault] = &[
         || {
             after(
                 Flow::FromClient,
-                |message| message.is(Part::Ask, running) && message.frame.payload.first() == Some(&8),
+                |message| {
+                    message.is(Part::Ask, running) && message.frame.payload.first() == Some(&8)
+                },
                 |message| {
                     let channel = message.frame.channel;
                     vec![message.tell_client(FrameType::ChannelResponse, channel, Bytes::new())]
@@ -364,7 +382,10 @@ fn accepted(view: &View, client: ClientId) -> bool {
 }
 
 fn is_server_type(message: &Message<'_>) -> bool {
-    matches!(message.frame.kind, FrameType::Response | FrameType::ResponseFinish)
+    matches!(
+        message.frame.kind,
+        FrameType::Response | FrameType::ResponseFinish
+    )
 }
 
 fn is_stop(frame: &Frame) -> bool {
@@ -381,7 +402,9 @@ fn is_stray(message: &Message<'_>, part: Part) -> bool {
 /// The body of a stop on the message's run, where that gives a reason.
 fn stop_reason(message: &Message<'_>) -> Option<Bytes> {
     let asks = message.run?.client_channels.values();
-    let mut bodies = asks.filter(|ask| ask.first() == Some(&0)).map(|ask| ask.slice(1..));
+    let mut bodies = asks
+        .filter(|ask| ask.first() == Some(&0))
+        .map(|ask| ask.slice(1..));
     bodies.find(|body| body.starts_with(b"{\"reason\""))
 }
 

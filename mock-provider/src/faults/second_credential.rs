@@ -13,7 +13,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "drops a second credential that differs from the first",
         || {
             lose(Flow::FromClient, |message| {
-                idle(message) && !good(message) && message.body().is_ascii() && !message.body().is_empty() && message.frame.payload[0] == 0
+                idle(message)
+                    && !good(message)
+                    && message.body().is_ascii()
+                    && !message.body().is_empty()
+                    && message.frame.payload[0] == 0
             })
         },
     ),
@@ -21,7 +25,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "same-credential-dropped",
         "auth.second-credential-ends-connection",
         "drops a second credential like the first while nothing runs",
-        || lose(Flow::FromClient, |message| idle(message) && good(message) && message.frame.scope == 0),
+        || {
+            lose(Flow::FromClient, |message| {
+                idle(message) && good(message) && message.frame.scope == 0
+            })
+        },
     ),
     fault(
         "malformed-second-dropped",
@@ -29,7 +37,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "drops a second authorization that it cannot read",
         || {
             lose(Flow::FromClient, |message| {
-                idle(message) && diverge_protocol::wire::read_credential(&message.frame.payload).is_err()
+                idle(message)
+                    && diverge_protocol::wire::read_credential(&message.frame.payload).is_err()
             })
         },
     ),
@@ -37,7 +46,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "empty-second-dropped",
         "auth.second-credential-ends-connection",
         "drops an empty second credential",
-        || lose(Flow::FromClient, |message| idle(message) && message.frame.payload[..] == [0]),
+        || {
+            lose(Flow::FromClient, |message| {
+                idle(message) && message.frame.payload[..] == [0]
+            })
+        },
     ),
     fault(
         "second-credential-awaits-inactive",
@@ -123,7 +136,9 @@ fn keeping(kept: fn(&ClientView, &RunView) -> bool) -> Box<dyn Intercept> {
                 Output::CloseProxy(id) if self.ending == Some(id.client) => {
                     let client = view.client(id.client);
                     let run = view.run(id);
-                    client.zip(run).is_some_and(|(client, run)| (self.kept)(client, run))
+                    client
+                        .zip(run)
+                        .is_some_and(|(client, run)| (self.kept)(client, run))
                 }
                 _ => false,
             };
