@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use crate::checks::Check;
-use crate::policy::{Input, Output, Policy, Provider};
+use crate::policy::{Greeting, Input, Output, Policy, Provider};
 use crate::settings::Settings;
 use crate::view::{Flow, Message, View};
 
@@ -35,6 +35,12 @@ pub trait Intercept: Send {
     /// Changes the reference's settings before it starts.
     fn tune(&self, settings: &mut Settings) {
         let _ = settings;
+    }
+
+    /// Says how to answer the handshake of the next client.
+    fn greet(&self, view: &View) -> Greeting {
+        let _ = view;
+        Greeting::Plain
     }
 
     /// Is shown what happens to the provider.
@@ -107,6 +113,10 @@ impl Intercepted {
 }
 
 impl Provider for Intercepted {
+    fn greet(&self) -> Greeting {
+        self.intercept.greet(&self.view)
+    }
+
     fn on(&mut self, input: Input, out: &mut Vec<Output>) {
         let (mut next, mut done) = (Vec::new(), Vec::new());
         self.intercept.input(&self.view, input.clone(), &mut next);
@@ -142,6 +152,18 @@ pub fn tune(change: fn(&mut Settings)) -> Box<dyn Intercept> {
         }
     }
     Box::new(Tune(change))
+}
+
+/// Answers handshakes in this way.
+#[must_use]
+pub fn greet(how: fn(&View) -> Greeting) -> Box<dyn Intercept> {
+    struct Greet(fn(&View) -> Greeting);
+    impl Intercept for Greet {
+        fn greet(&self, view: &View) -> Greeting {
+            (self.0)(view)
+        }
+    }
+    Box::new(Greet(how))
 }
 
 /// Leaves a check out.

@@ -78,8 +78,25 @@ pub enum Output {
     Wake,
 }
 
+/// How a client's handshake is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Greeting {
+    /// Granted, with nothing added.
+    #[default]
+    Plain,
+    /// Granted, with a subprotocol that nobody offered; only a fault does.
+    Subprotocol,
+    /// Answered with an HTTP error; only a fault does.
+    Refused,
+}
+
 /// Something that plays a provider.
 pub trait Provider: Send {
+    /// Says how to answer the handshake of the next client.
+    fn greet(&self) -> Greeting {
+        Greeting::Plain
+    }
+
     /// Takes one input and appends what is to be done, in order.
     fn on(&mut self, input: Input, out: &mut Vec<Output>);
 }

@@ -6,13 +6,12 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use diverge_link::{Connection, Handshake, Limits, Listener, Message, Receiver, Sender};
-use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use crate::fault::Intercepted;
 use crate::hollow::{self, Door, Hollow};
-use crate::policy::{ClientId, Input, Output, Policy, Provider, RunId};
+use crate::policy::{ClientId, Greeting, Input, Output, Policy, Provider, RunId};
 use crate::settings::{Settings, Volumes};
 use crate::{faults, variants};
 
@@ -79,15 +78,14 @@ impl Drop for Server {
 /// When there is no behaviour of that name, or the address cannot be had.
 pub async fn serve(config: Config) -> io::Result<Server> {
     let (provider, door) = config.provider()?;
+    let listener = Listener::bind(config.listen, Limits::default()).await?;
+    let address = listener.address()?;
     if door == Door::Status {
-        let listener = TcpListener::bind(config.listen).await?;
         return Ok(Server {
-            address: listener.local_addr()?,
+            address,
             task: tokio::spawn(refuse(listener)),
         });
     }
-    let listener = Listener::bind(config.listen, Limits::default()).await?;
-    let address = listener.address()?;
     let shell = Shell::new(provider, format!("ws://{}/", config.proxy));
     Ok(Server {
         address,
@@ -123,14 +121,9 @@ impl Config {
 }
 
 /// Answers every connection with an HTTP error.
-async fn refuse(listener: TcpListener) {
-    const ANSWER: &[u8] =
-        b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    while let Ok((mut stream, _)) = listener.accept().await {
-        // Whoever goes away instead of reading the answer does without it.
-        let _ = stream.read(&mut [0; 4096]).await;
-        let _ = stream.write_all(ANSWER).await;
+async fn refuse(listener: Listener) {
+    while let Ok(handshake) = listener.accept().await {
+        handshake.refuse().await;
     }
 }
 
@@ -208,8 +201,14 @@ impl Shell {
 
     fn complete(&mut self, handshake: Handshake) {
         let events = self.events.clone();
+        let greeting = self.provider.greet();
         self.tasks.spawn(async move {
-            if let Ok(connection) = handshake.complete().await {
+            let answered = match greeting {
+                Greeting::Plain => handshake.complete().await,
+                Greeting::Subprotocol => handshake.complete_naming("unoffered").await,
+                Greeting::Refused => return handshake.refuse().await,
+            };
+            if let Ok(connection) = answered {
                 tell(&events, Event::Client(connection));
             }
         });

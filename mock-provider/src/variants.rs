@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use diverge_protocol::wire::{Frame, FrameType};
+use diverge_protocol::wire::{Frame, FrameType, credential_payload};
 use serde_json::value::RawValue;
 
 use crate::fault::{Intercept, Step, lose, on, on_output, replace, rewrite, tune};
@@ -190,6 +190,24 @@ const VARIANTS: &[Variant] = &[
             lose(Flow::FromProxy, |message| {
                 message.part == Part::Active && !message.body().is_empty()
             })
+        },
+    ),
+    variant(
+        "empty-credential-accepted",
+        "the empty credential is accepted as well",
+        || {
+            rewrite(
+                Flow::FromClient,
+                |message| {
+                    message.part == Part::Credential
+                        && message.frame.payload[..] == [0]
+                        && message
+                            .view
+                            .client(message.scope().0)
+                            .is_some_and(|client| client.credentials == 0)
+                },
+                |message| credential_payload(&message.view.settings.credential).into(),
+            )
         },
     ),
     variant("error-null", "early errors are null", || {

@@ -103,6 +103,11 @@ impl View {
             .flat_map(|client| client.runs.values())
     }
 
+    /// What has happened on each connection that lasts.
+    pub fn clients(&self) -> impl Iterator<Item = &ClientView> {
+        self.clients.values()
+    }
+
     /// The last run under that scope number.
     #[must_use]
     pub fn scope(&self, client: ClientId, scope: u32) -> Option<&RunView> {

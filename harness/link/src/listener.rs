@@ -3,8 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::MaybeTlsStream;
+use tokio_tungstenite::tungstenite::handshake::server::{
+    Callback, ErrorResponse, Request, Response,
+};
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
 
 use crate::connection::{Connection, Limits};
 
@@ -69,8 +75,42 @@ impl Handshake {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
     }
 
+    /// Completes the handshake, and names a subprotocol in the reply, offered or not.
+    ///
+    /// # Errors
+    /// When the name is no header value, the peer asked for something that is no WebSocket handshake, or went away.
+    pub async fn complete_naming(self, subprotocol: &str) -> io::Result<Connection> {
+        let name = HeaderValue::from_str(subprotocol)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+        let stream = MaybeTlsStream::Plain(self.stream);
+        let reply = NameSubprotocol(name);
+        tokio_tungstenite::accept_hdr_async_with_config(stream, reply, Some(self.limits.config()))
+            .await
+            .map(|stream| Connection::new(stream, None))
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+    }
+
+    /// Answers with an HTTP error. Whoever goes away instead of reading it does without it.
+    pub async fn refuse(mut self) {
+        const ANSWER: &[u8] =
+            b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        let _ = self.stream.read(&mut [0; 4096]).await;
+        let _ = self.stream.write_all(ANSWER).await;
+    }
+
     /// Ends the TCP connection without an answer.
     pub fn hang_up(self) {
         drop(self.stream);
+    }
+}
+
+struct NameSubprotocol(HeaderValue);
+
+impl Callback for NameSubprotocol {
+    fn on_request(self, _: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
+        response
+            .headers_mut()
+            .insert(SEC_WEBSOCKET_PROTOCOL, self.0);
+        Ok(response)
     }
 }

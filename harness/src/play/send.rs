@@ -18,6 +18,32 @@ use super::state::{Channel, Opener, Run};
 pub(super) const DEFAULT_RUN: &str = "run";
 pub(super) const DEFAULT_CLIENT: &str = "client";
 
+/// Another form of the credential that is accepted.
+fn respelled(credential: &str, form: &str) -> Option<String> {
+    let other_case = |c: char| {
+        if c.is_ascii_lowercase() {
+            c.to_ascii_uppercase()
+        } else {
+            c.to_ascii_lowercase()
+        }
+    };
+    match form {
+        "shorter" => {
+            let mut shorter = credential.to_owned();
+            shorter.pop();
+            Some(shorter)
+        }
+        "other-case" => Some(credential.chars().map(other_case).collect()),
+        "hex" => Some(
+            credential
+                .bytes()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        ),
+        _ => None,
+    }
+}
+
 fn script(why: impl Into<String>) -> Halt {
     Halt::Script(why.into())
 }
@@ -34,6 +60,8 @@ impl Player<'_> {
         };
         replace(text, |name| match name.split_once(['.', ':']) {
             None if name == "token" => token.map(str::to_owned),
+            None if name == "credential" => Some(self.stage.endpoint.credential().to_owned()),
+            Some(("credential", form)) => respelled(self.stage.endpoint.credential(), form),
             None => self.captures.get(name).cloned(),
             Some(("fill", count)) => count.parse().ok().map(|count| "a".repeat(count)),
             Some(("mode", "other")) => volumes
@@ -88,7 +116,7 @@ impl Player<'_> {
                 let client = self.client(args)?;
                 let payload = match (&args.hex, &args.text) {
                     (Some(hex), _) => self.fill_hex(hex, None)?,
-                    (None, Some(text)) => credential_payload(text).into(),
+                    (None, Some(text)) => credential_payload(&self.wrong_credential(text)?).into(),
                     (None, None) => credential_payload(self.stage.endpoint.credential()).into(),
                 };
                 let mut payload = payload.to_vec();
@@ -150,7 +178,7 @@ impl Player<'_> {
             }
             ClientMessage::Text => {
                 let client = self.client(args)?;
-                let text = args.text.clone().unwrap_or_default();
+                let text = self.fill(args.text.as_deref().unwrap_or_default(), None);
                 let wire = &mut self.stage.clients[client].wire;
                 let _ = wire.sender.send_text(text.clone()).await;
                 let link = wire.link;
@@ -158,6 +186,16 @@ impl Player<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// A credential that a step gives in text; one that is given in terms of the accepted one must differ from it.
+    fn wrong_credential(&self, text: &str) -> Result<String, Halt> {
+        let filled = self.fill(text, None);
+        if filled != text && filled == self.stage.endpoint.credential() {
+            let why = format!("the configured credential is the same as `{text}`");
+            return Err(Halt::NotApplicable(why));
+        }
+        Ok(filled)
     }
 
     fn raw_frame(&self, args: &Args, scope: u32) -> Result<Bytes, Halt> {

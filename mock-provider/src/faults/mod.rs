@@ -12,11 +12,13 @@ mod chunks;
 mod client_channels;
 mod disorder;
 mod endings;
+mod frames;
 mod ids;
 mod proxy_ends;
 mod refusals;
 mod requests;
 mod scopes;
+mod second_credential;
 mod stream;
 mod transport;
 
@@ -24,7 +26,9 @@ mod transport;
 pub fn all() -> impl Iterator<Item = &'static Fault> {
     [
         transport::FAULTS,
+        frames::FAULTS,
         auth::FAULTS,
+        second_credential::FAULTS,
         scopes::FAULTS,
         channels::FAULTS,
         requests::FAULTS,

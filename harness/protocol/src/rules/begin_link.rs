@@ -39,6 +39,8 @@ pub(super) enum Claim {
     Duplicate(RunIndex, u64),
     /// It serves a request that an open scope should have ignored, and that scope is finished.
     Ignored,
+    /// It serves a request that came before the credential.
+    Premature,
     /// It is not known.
     Unknown,
 }
@@ -87,6 +89,13 @@ impl BeginLink {
                     let allowed = "no proxy connection for a request on an open scope";
                     cx.flag(id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
                 }
+                return;
+            }
+            Claim::Premature => {
+                let allowed = "no proxy connection for a request before the credential";
+                cx.flag(id::AUTH_NOTHING_BEFORE, allowed, "a proxy connection");
+                // Once is enough.
+                self.reference = None;
                 return;
             }
             Claim::Unknown => return,

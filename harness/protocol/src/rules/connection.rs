@@ -43,6 +43,11 @@ impl ClientLink {
         self.scopes.get(&number)
     }
 
+    /// Whether a request came before the credential.
+    pub(super) fn spoke_too_soon(&self) -> bool {
+        self.premature
+    }
+
     pub(super) fn event(&mut self, sender: Role, what: &What, runs: &mut Runs, cx: &mut Cx<'_>) {
         match (sender, what) {
             (Role::Provider, What::Binary(message)) => self.provider_sent(message, runs, cx),

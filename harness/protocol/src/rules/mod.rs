@@ -134,16 +134,19 @@ impl Checkers {
     }
 
     fn claim(&mut self, link: LinkId, reference: RunRef, cx: &mut Cx<'_>) {
-        let scope = match self.links.get(&reference.link) {
-            Some(Watched::Client(client)) => client.scope(reference.scope),
+        let client = match self.links.get(&reference.link) {
+            Some(Watched::Client(client)) => Some(client),
             _ => None,
         };
+        let scope = client.and_then(|client| client.scope(reference.scope));
+        let premature = scope.is_none() && client.is_some_and(ClientLink::spoke_too_soon);
         let claim = match self.runs.find(reference) {
             Some(index) => {
                 let open = scope.filter(|it| it.run() == Some(index));
                 Claim::Run(index, open.and_then(Scope::asked_again))
             }
             None if scope.is_some_and(|it| it.ignores(reference)) => Claim::Ignored,
+            None if premature => Claim::Premature,
             None => match scope.and_then(|it| it.duplicated(reference)) {
                 Some((index, request)) => Claim::Duplicate(index, request),
                 None => Claim::Unknown,

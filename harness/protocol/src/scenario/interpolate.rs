@@ -4,11 +4,18 @@ use super::node::{Data, Node};
 
 /// Names that every scenario can use.
 ///
-/// `token` tells the run of the step, `fill:N` stands for N letters, and `volume.…` and `mode.…` for a fixture's name
-/// and mode.
+/// `token` tells the run of the step, `fill:N` stands for N letters, `volume.…` and `mode.…` for a fixture's name and
+/// mode, and `credential` for the one that is accepted: itself, without its last character, in the other case, in hex.
 pub(super) fn is_built_in(name: &str) -> bool {
-    name == "token"
-        || name == "mode.other"
+    [
+        "token",
+        "mode.other",
+        "credential",
+        "credential.shorter",
+        "credential.other-case",
+        "credential.hex",
+    ]
+    .contains(&name)
         || name
             .strip_prefix("fill:")
             .is_some_and(|n| n.parse::<u32>().is_ok())

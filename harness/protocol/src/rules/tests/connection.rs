@@ -61,6 +61,15 @@ fn a_request_before_the_credential_is_served() {
 }
 
 #[test]
+fn a_request_before_the_credential_is_taken_to_a_proxy() {
+    let mut talk = Talk::silent();
+    talk.request(RUN, &request(ARGUMENTS));
+    talk.proxy_link(Some(run()));
+    talk.begin(&begin_request(ARGUMENTS));
+    talk.breaks(&["auth.nothing-before-credential"]);
+}
+
+#[test]
 fn a_request_before_the_credential_is_served_after_it() {
     let mut talk = Talk::silent();
     talk.request(RUN, &request(ARGUMENTS));
