@@ -9,10 +9,14 @@ mod auth;
 mod bringup;
 mod channels;
 mod client_channels;
+mod dequeue;
 mod endings;
+mod enqueue;
 mod refusals;
 mod requests;
+mod schema;
 mod scopes;
+mod stop;
 mod stream;
 mod transport;
 
@@ -27,7 +31,10 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
         refusals::FAULTS,
         bringup::FAULTS,
         stream::FAULTS,
-        client_channels::FAULTS,
+        stop::FAULTS,
+        enqueue::FAULTS,
+        dequeue::FAULTS,
+        schema::FAULTS,
         endings::FAULTS,
     ]
     .into_iter()
