@@ -59,13 +59,13 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "enqueue-key-taken",
         "enqueue.request-relayed",
-        "does not carry on an enqueue that has its key with another one in common",
+        "does not carry on an enqueue that has its key in common with two other waiting ones",
         || {
             turn_away(|message| {
                 opens_when(message, Enqueue, |run| {
                     let other =
                         |ask: &&[u8]| *ask != message.body() && key(ask) == key(message.body());
-                    bodies(run).any(|ask| other(&ask))
+                    bodies(run).filter(other).count() >= 2
                 })
             })
         },

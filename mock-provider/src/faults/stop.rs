@@ -95,7 +95,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "stop-again-finished",
-        "scope.silent-after-finish",
+        "scope.finished-once",
         "finishes a run again for a second stop",
         || {
             replace(
