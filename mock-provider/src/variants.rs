@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use diverge_protocol::wire::{Frame, FrameType, credential_payload};
+use diverge_protocol::wire::profile::{BeginChannel, ClientChannel};
+use diverge_protocol::wire::{Frame, FrameType, Profile, credential_payload};
 use serde_json::value::RawValue;
 
 use crate::fault::{Intercept, Step, lose, on, on_output, replace, rewrite, tune};
@@ -293,7 +294,79 @@ const VARIANTS: &[Variant] = &[
             )
         },
     ),
+    variant(
+        "empty-enqueue-refused",
+        "an enqueue without a block is answered with an error, and not carried on",
+        || {
+            replace(
+                Flow::FromClient,
+                |message| asks(message, ClientChannel::Enqueue) && is_empty_enqueue(message.body()),
+                |message| {
+                    let channel = message.frame.channel;
+                    let error = b"\x02{\"kind\":\"no-content\"}".to_vec();
+                    vec![
+                        message.tell_client(FrameType::ChannelResponse, channel, error),
+                        message.tell_client(FrameType::ChannelResponseFinish, channel, ""),
+                    ]
+                },
+            )
+        },
+    ),
+    variant(
+        "schema-with-a-body-unreadable",
+        "a schema request with bytes behind its first is finished and not carried on",
+        || {
+            replace(
+                Flow::FromClient,
+                |message| asks(message, ClientChannel::Schema) && !message.body().is_empty(),
+                |message| {
+                    let channel = message.frame.channel;
+                    vec![message.tell_client(FrameType::ChannelResponseFinish, channel, "")]
+                },
+            )
+        },
+    ),
+    variant(
+        "schema-with-a-body-carried-whole",
+        "a schema request is carried on with the bytes behind its first",
+        || {
+            rewrite(
+                Flow::ToProxy,
+                |message| {
+                    let schema = Profile::scope().begin_channels.byte(BeginChannel::Schema);
+                    message.part == Part::Ask && *message.frame.payload == [schema]
+                },
+                |message| {
+                    let schema = Profile::scope().client_channels.byte(ClientChannel::Schema);
+                    let mut asks = message
+                        .run
+                        .into_iter()
+                        .flat_map(|run| run.client_channels.values());
+                    let with_body = asks.find(|ask| ask.first() == Some(&schema) && ask.len() > 1);
+                    let body = with_body.map(|ask| ask.slice(1..)).unwrap_or_default();
+                    [&message.frame.payload[..], &body].concat().into()
+                },
+            )
+        },
+    ),
+    variant(
+        "asks-reordered",
+        "what a client asks after the id is carried on a turn later, the latest first",
+        || Box::new(Reorder::default()),
+    ),
 ];
+
+/// Whether the client opens a channel that asks that in an open run.
+fn asks(message: &Message<'_>, kind: ClientChannel) -> bool {
+    let first = Profile::scope().client_channels.byte(kind);
+    message.is(Part::Ask, |run| !run.finished) && message.frame.payload.first() == Some(&first)
+}
+
+/// Whether the content of an enqueue is an empty list.
+fn is_empty_enqueue(json: &[u8]) -> bool {
+    let body: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
+    body["content"].as_array().is_some_and(Vec::is_empty)
+}
 
 /// Gives ids another JSON, made of the id.
 fn id(json: fn(&str) -> String) -> Box<dyn Intercept> {
@@ -400,6 +473,37 @@ impl Intercept for Delay {
 
     fn output(&mut self, _: &View, output: Output, next: &mut Vec<Step>) {
         if !(self.holds)(&output) {
+            return next.push(output.into());
+        }
+        if self.held.is_empty() {
+            next.push(Output::Wake.into());
+        }
+        self.held.push(output.into());
+    }
+}
+
+/// Carries asks on a turn later and in the opposite order, but for the early ones, whose order is fixed.
+#[derive(Default)]
+struct Reorder {
+    /// What is done now is done because of something that a client sent.
+    for_client: bool,
+    held: Vec<Step>,
+}
+
+impl Intercept for Reorder {
+    fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
+        if input == Input::Woken {
+            next.extend(self.held.drain(..).rev());
+        } else {
+            self.for_client = matches!(input, Input::ClientBinary(..));
+            next.push(input.into());
+        }
+    }
+
+    fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
+        let is_ask =
+            |message: Message<'_>| message.flow == Flow::ToProxy && message.part == Part::Ask;
+        if !self.for_client || !view.read_output(&output).is_some_and(is_ask) {
             return next.push(output.into());
         }
         if self.held.is_empty() {

@@ -515,9 +515,17 @@ impl Player<'_> {
         let tag = self.stage.profile().begin_channels.byte(kind);
         let wanted = channel.payload.get(1..).unwrap_or_default();
         let requests = &mut self.stage.proxies[proxy].requests;
-        let found = requests
-            .iter()
-            .position(|incoming| incoming.frame.payload.split_first() == Some((&tag, wanted)));
+        // A schema request has no body: what the client put behind it anyway may be left behind.
+        let bodiless = kind == BeginChannel::Schema;
+        let found =
+            requests
+                .iter()
+                .position(|incoming| match incoming.frame.payload.split_first() {
+                    Some((first, body)) => {
+                        *first == tag && (body == wanted || (bodiless && body.is_empty()))
+                    }
+                    None => false,
+                });
         if let Some(found) = found {
             let incoming = requests.remove(found);
             let number = incoming.map(|incoming| incoming.frame.channel);

@@ -127,6 +127,16 @@ fn label(step: &Step, word: &str) -> String {
         label.push_str(&format!("{name}: "));
     }
     label.push_str(word);
+    let frame_type = args.frame_type.map(u32::from);
+    for (name, number) in [
+        ("number", args.number),
+        ("type", frame_type),
+        ("scope", args.scope),
+    ] {
+        if let Some(number) = number {
+            label.push_str(&format!(", {name} {number}"));
+        }
+    }
     if let Some(answer) = &args.answer {
         label.push_str(&format!(": {answer}"));
     }

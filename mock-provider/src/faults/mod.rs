@@ -10,15 +10,19 @@ mod bringup;
 mod channels;
 mod chunks;
 mod client_channels;
+mod dequeue;
 mod disorder;
 mod endings;
+mod enqueue;
 mod frames;
 mod ids;
 mod proxy_ends;
 mod refusals;
 mod requests;
+mod schema;
 mod scopes;
 mod second_credential;
+mod stop;
 mod stream;
 mod transport;
 
@@ -39,7 +43,10 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
         chunks::FAULTS,
         disorder::FAULTS,
         proxy_ends::FAULTS,
-        client_channels::FAULTS,
+        stop::FAULTS,
+        enqueue::FAULTS,
+        dequeue::FAULTS,
+        schema::FAULTS,
         endings::FAULTS,
     ]
     .into_iter()

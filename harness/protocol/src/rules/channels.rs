@@ -57,6 +57,8 @@ fn read(payload: &[u8], cx: &Cx<'_>) -> Result<(ClientChannel, bool), Malformed>
     let (kind, body) = cx.profile.client_channels.split(payload)?;
     match ChannelAsk::decode(kind, body) {
         Ok(ChannelAsk::Enqueue(ask)) => Ok((kind, ask.content.is_empty())),
+        // The pages say of a stop that bytes behind it are ignored; of a schema request they do not say.
+        Ok(ChannelAsk::Schema) => Ok((kind, !body.is_empty())),
         Ok(_) => Ok((kind, false)),
         // A block that the agent does not take is answered with an error, and one that is none is no enqueue.
         Err(fault) if kind == ClientChannel::Enqueue && fault.pointer.starts_with("/content/") => Ok((kind, true)),

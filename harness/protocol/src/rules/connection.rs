@@ -8,7 +8,7 @@ use super::run::Runs;
 use super::scopes::Scope;
 use super::violation::{Cx, Length};
 use super::{frames, id};
-use crate::transcript::{LinkId, Role, What};
+use crate::transcript::{LinkId, Role, RunRef, What};
 use crate::wire::{Frame, FrameType, read_credential};
 
 /// What the client has sent of a credential.
@@ -29,14 +29,14 @@ enum Credential {
 pub(super) struct ClientLink {
     id: LinkId,
     credential: Credential,
-    /// A request came before the credential.
-    premature: bool,
+    /// How many requests under a number came before the credential.
+    premature: HashMap<u32, u32>,
     scopes: HashMap<u32, Scope>,
 }
 
 impl ClientLink {
     pub(super) fn new(id: LinkId) -> Self {
-        Self { id, credential: Credential::Missing, premature: false, scopes: HashMap::new() }
+        Self { id, credential: Credential::Missing, premature: HashMap::new(), scopes: HashMap::new() }
     }
 
     pub(super) fn scope(&self, number: u32) -> Option<&Scope> {
@@ -44,8 +44,8 @@ impl ClientLink {
     }
 
     /// Whether a request came before the credential.
-    pub(super) fn spoke_too_soon(&self) -> bool {
-        self.premature
+    pub(super) fn spoke_too_soon(&self, request: RunRef) -> bool {
+        self.premature.get(&request.scope).is_some_and(|count| request.generation < *count)
     }
 
     pub(super) fn event(&mut self, sender: Role, what: &What, runs: &mut Runs, cx: &mut Cx<'_>) {
@@ -80,9 +80,12 @@ impl ClientLink {
                     self.end_runs(runs, cx);
                 }
             }
-            FrameType::Request if self.credential == Credential::Missing => self.premature = true,
+            FrameType::Request if self.credential == Credential::Missing => {
+                *self.premature.entry(frame.scope).or_default() += 1;
+            }
             FrameType::Request => {
-                let scope = self.scopes.entry(frame.scope).or_default();
+                let before = self.premature.get(&frame.scope).copied().unwrap_or_default();
+                let scope = self.scopes.entry(frame.scope).or_insert_with(|| Scope::after(before));
                 scope.requested(self.id, &frame, runs, cx);
                 scope.after_end |= self.credential == Credential::Repeated;
             }
@@ -110,7 +113,7 @@ impl ClientLink {
         };
         let Some(scope) = self.scopes.get_mut(&frame.scope) else {
             let received = format!("a {} for a scope that it did not open", frame.kind.name());
-            if self.premature {
+            if self.premature.contains_key(&frame.scope) {
                 cx.flag(id::AUTH_NOTHING_BEFORE, "nothing for a request before the credential", received);
             } else {
                 cx.flag(id::FRAME_HEADER, "scopes that the client opened", received);

@@ -91,8 +91,8 @@ impl Checkers {
     /// Announces a link, before its first event. A begin link whose run is not known is taken to serve the run whose
     /// arguments its begin request has; it may be announced again, once its run is known and before its proxy answers.
     ///
-    /// In a [`RunRef`], the generation counts all earlier requests under the scope number that came after the link's
-    /// credential, those among them that an open scope made duplicates.
+    /// In a [`RunRef`], the generation counts all earlier requests of the link under the scope number: those before the
+    /// credential and those on an open scope too, which a provider ignores.
     pub fn link(&mut self, link: &Link) {
         match self.links.get_mut(&link.id) {
             Some(Watched::Begin(begin)) => begin.reference = begin.reference.or(link.run),
@@ -139,7 +139,7 @@ impl Checkers {
             _ => None,
         };
         let scope = client.and_then(|client| client.scope(reference.scope));
-        let premature = scope.is_none() && client.is_some_and(ClientLink::spoke_too_soon);
+        let premature = client.is_some_and(|client| client.spoke_too_soon(reference));
         let claim = match self.runs.find(reference) {
             Some(index) => {
                 let open = scope.filter(|it| it.run() == Some(index));

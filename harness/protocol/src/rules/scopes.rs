@@ -53,6 +53,11 @@ impl Open {
 }
 
 impl Scope {
+    /// A scope number under which some requests came that no server serves.
+    pub(super) fn after(requests: u32) -> Self {
+        Self { requests, ..Self::default() }
+    }
+
     /// The client requests something under this number.
     pub(super) fn requested(&mut self, link: LinkId, frame: &Frame, runs: &mut Runs, cx: &Cx<'_>) {
         let reference = RunRef { link, scope: frame.scope, generation: self.requests };

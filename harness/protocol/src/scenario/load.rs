@@ -653,11 +653,12 @@ impl Loader {
     }
 }
 
-/// What a played fragment's steps mean by the connection and the run that they do not name.
+/// What a played fragment's steps mean by the connection, the run and the channel that they do not name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Defaults {
     pub on: Option<String>,
     pub run: Option<String>,
+    pub channel: Option<String>,
 }
 
 impl Defaults {
@@ -673,6 +674,9 @@ impl Defaults {
         }
         if args.run.is_none() {
             args.run.clone_from(&self.run);
+        }
+        if args.channel.is_none() {
+            args.channel.clone_from(&self.channel);
         }
     }
 }

@@ -11,6 +11,8 @@ mod load;
 mod model;
 mod node;
 mod step;
+#[cfg(test)]
+mod tests;
 mod vocabulary;
 
 pub use error::{Mistake, MistakeKind};

@@ -162,7 +162,10 @@ impl<'a> StepReader<'a> {
         });
         let on = self.take_text("on").or_else(|| defaults.on.clone());
         let run = self.take_text("run").or_else(|| defaults.run.clone());
-        (name, Defaults { on, run })
+        let channel = self
+            .take_text("channel")
+            .or_else(|| defaults.channel.clone());
+        (name, Defaults { on, run, channel })
     }
 
     pub(super) fn repeat(&mut self) -> (Option<u32>, Option<Node>) {

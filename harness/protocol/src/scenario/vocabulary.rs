@@ -266,7 +266,7 @@ pub fn json_schema() -> Value {
     steps.push(object(
         "play",
         name.clone(),
-        json!({"on": name, "run": name}),
+        json!({"on": name, "run": name, "channel": name}),
     ));
     steps.push(object("control", list.clone(), json!({})));
     steps.push(object("witness", list.clone(), json!({})));

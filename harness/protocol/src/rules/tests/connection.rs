@@ -1,7 +1,7 @@
 //! The credential, silence before it, binary messages, headers and types.
 
 use super::talk::*;
-use crate::transcript::{Role, What};
+use crate::transcript::{Role, RunRef, What};
 use crate::wire::FrameType;
 
 #[test]
@@ -76,6 +76,20 @@ fn a_request_before_the_credential_is_served_after_it() {
     talk.credential();
     talk.gets_finish();
     talk.breaks(&["auth.nothing-before-credential"]);
+}
+
+#[test]
+fn a_request_before_the_credential_is_dropped_and_still_counts() {
+    let mut talk = Talk::silent();
+    talk.request(RUN, &request("[]"));
+    talk.credential();
+    talk.request(RUN, &request(ARGUMENTS));
+    talk.proxy_link(Some(RunRef { generation: 1, ..run() }));
+    talk.begin(&begin_request(ARGUMENTS));
+    talk.proxy_says(BEGUN, "[]");
+    talk.gets(0, ID);
+    talk.stops();
+    talk.breaks_nothing();
 }
 
 #[test]

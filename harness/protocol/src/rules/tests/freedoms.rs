@@ -204,3 +204,23 @@ fn an_active_with_bytes_that_is_taken_for_none() {
     talk.gets(7, "{}");
     talk.breaks_nothing();
 }
+
+/// The pages say that bytes behind a stop are ignored; of a schema request they say nothing.
+#[test]
+fn a_schema_request_with_bytes_behind_it() {
+    let asked = word(SCHEMA, "{}");
+    for carried_on in [vec![BEGIN_SCHEMA], carried(&asked, BEGIN_SCHEMA)] {
+        let mut talk = Talk::running();
+        talk.asks(3, asked.clone());
+        talk.carries(0, carried_on);
+        talk.proxy_answers(0, word(0, "true"));
+        talk.served(3, word(0, "true"));
+        talk.stops();
+        talk.breaks_nothing();
+    }
+    let mut talk = Talk::running();
+    talk.asks(3, asked);
+    talk.ended(3);
+    talk.stops();
+    talk.breaks_nothing();
+}

@@ -51,10 +51,7 @@ fn a_duplicate_is_served_once_the_scope_is_finished() {
     let mut talk = Talk::running();
     talk.request(RUN, &request("null"));
     talk.stops();
-    talk.proxy_link(Some(RunRef {
-        generation: 1,
-        ..run()
-    }));
+    talk.proxy_link(Some(RunRef { generation: 1, ..run() }));
     talk.begin(&begin_request("null"));
     talk.breaks(&["scope.duplicate-ignored"]);
 }
