@@ -43,5 +43,9 @@ fn does_as_it_must(mutant: &Mutant) -> Result<(), Failed> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| Runtime::new().expect("a runtime starts"));
     let tried = runtime.block_on(mutants::try_out(mutant, scenarios(), JOBS, false))?;
-    if tried.met { Ok(()) } else { Err(tried.wrong.join("\n").into()) }
+    if tried.met {
+        Ok(())
+    } else {
+        Err(tried.wrong.join("\n").into())
+    }
 }

@@ -45,11 +45,22 @@ fn passes(scenario: &Arc<Scenario>) -> Result<(), Failed> {
                 outcome = Some(*done);
             }
         };
-        runner::run(std::slice::from_ref(scenario), &options, &Patience::new(patience), &mut keep).await
+        runner::run(
+            std::slice::from_ref(scenario),
+            &options,
+            &Patience::new(patience),
+            &mut keep,
+        )
+        .await
     })?;
     let outcome = outcome.ok_or_else(|| format!("no result: {:?}", finished.stopped))?;
     if outcome.verdict != Verdict::Pass {
-        return Err(format!("{}: {}", outcome.verdict.as_str(), outcome.message.unwrap_or_default()).into());
+        return Err(format!(
+            "{}: {}",
+            outcome.verdict.as_str(),
+            outcome.message.unwrap_or_default()
+        )
+        .into());
     }
     if !finished.unclaimed.is_empty() {
         return Err(format!("connections of nobody: {:?}", finished.unclaimed).into());

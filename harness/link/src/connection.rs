@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message as WsMessage, http};
@@ -176,6 +176,8 @@ impl Receiver {
                 Some(Ok(WsMessage::Text(text))) => return Message::Text(text.as_str().to_owned()),
                 Some(Ok(WsMessage::Close(_))) => {
                     self.close_frame = true;
+                    // Reading on is what sends the answer to the close frame.
+                    let _ = self.stream.next().now_or_never();
                     return Message::Closed;
                 }
                 Some(Err(_)) | None => return Message::Closed,

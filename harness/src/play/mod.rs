@@ -25,7 +25,6 @@ use diverge_protocol::transcript::{Role, What};
 use diverge_protocol::wire::frame::FrameType;
 use mock_proxy::Late;
 
-pub(crate) use describe::shorten;
 pub use patience::Patience;
 
 use self::expect::{Peek, due_requirement};

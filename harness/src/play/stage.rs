@@ -287,7 +287,7 @@ impl<'a> Stage<'a> {
             }
             Message::Closed => {
                 let seq = self.record(link, Role::Provider, What::Closed);
-                self.clients[at].wire.closed = Some(seq);
+                self.clients[at].wire.ended(seq);
                 return Ok(());
             }
         };
@@ -416,7 +416,7 @@ impl<'a> Stage<'a> {
             }
             Message::Closed => {
                 let seq = self.record(link, Role::Provider, What::Closed);
-                self.proxies[at].wire.closed = Some(seq);
+                self.proxies[at].wire.ended(seq);
                 return Ok(());
             }
         };

@@ -27,6 +27,14 @@ pub(super) struct Wire {
     pub closing: bool,
 }
 
+impl Wire {
+    /// The provider ended the connection: the harness lets go of it too, since some peers wait for that.
+    pub fn ended(&mut self, seq: u64) {
+        self.closed = Some(seq);
+        self.sender.let_go();
+    }
+}
+
 impl Drop for Wire {
     fn drop(&mut self) {
         self.reader.abort();

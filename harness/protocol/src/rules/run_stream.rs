@@ -133,6 +133,9 @@ fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &
             }
         }
         RunKind::Active => {
+            if judged {
+                run.relay.delivered(Word::Active, Bytes::new(), cx);
+            }
             if in_loop {
                 cx.flag(id::ACTIVE_NOT_IN_LOOP, "no active while a loop is open", "an active");
             }
@@ -140,17 +143,14 @@ fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &
                 let received = format!("{} behind it", Length(payload.len() - 1));
                 cx.flag(id::ACTIVE_BARE, "the byte 8 and nothing else", received);
             }
-            if judged {
-                run.relay.delivered(Word::Active, Bytes::new(), cx);
-            }
             run.phase = Phase::Running { in_loop: true };
         }
         RunKind::Inactive => {
-            if !in_loop {
-                cx.flag(id::INACTIVE_IN_LOOP, "no inactive while no loop is open", "an inactive");
-            }
             if judged {
                 run.relay.delivered(Word::Inactive, body(), cx);
+            }
+            if !in_loop {
+                cx.flag(id::INACTIVE_IN_LOOP, "no inactive while no loop is open", "an inactive");
             }
             run.phase = Phase::Running { in_loop: false };
         }

@@ -35,7 +35,7 @@ fn an_active_is_lost() {
     talk.proxy_says(PROXY_ACTIVE, "");
     talk.proxy_says(PROXY_INACTIVE, "{}");
     talk.gets(9, "{}");
-    talk.breaks(&["run.inactive.only-in-open-loop", "run.active.relayed"]);
+    talk.breaks(&["run.active.relayed", "run.inactive.only-in-open-loop"]);
 
     let mut talk = Talk::running();
     talk.proxy_says(PROXY_ACTIVE, "");
@@ -175,7 +175,7 @@ fn a_program_speaks_the_proxys_words() {
 
     let mut talk = chunks(&[r#"{"type":"active"}"#]);
     talk.gets(8, "");
-    talk.breaks(&["run.active.not-in-open-loop", "run.words-not-forged"]);
+    talk.breaks(&["run.words-not-forged", "run.active.not-in-open-loop"]);
 
     let mut talk = chunks(&[r#"{"secret":1}"#]);
     talk.gets(9, r#"{"secret":1}"#);
