@@ -5,7 +5,10 @@ use std::sync::Arc;
 use diverge_protocol::scenario::{Mistake, Source, Suite, lint};
 
 fn load(text: &str) -> Result<Suite, Vec<Mistake>> {
-    let source = Source { path: "mine.yaml".into(), text: text.into() };
+    let source = Source {
+        path: "mine.yaml".into(),
+        text: text.into(),
+    };
     Suite::load(&[Arc::new(source)])
 }
 
@@ -14,7 +17,12 @@ fn mistakes(text: &str) -> Vec<String> {
     let mistakes = load(text).expect_err("the file has mistakes");
     mistakes
         .iter()
-        .map(|mistake| format!("{}:{} {}", mistake.at.place.line, mistake.at.place.column, mistake.kind))
+        .map(|mistake| {
+            format!(
+                "{}:{} {}",
+                mistake.at.place.line, mistake.at.place.column, mistake.kind
+            )
+        })
         .collect()
 }
 
@@ -35,8 +43,16 @@ fn steps(steps: &str) -> String {
 fn one_mistake(text: &str, at: &str, says: &str) {
     let mistakes = mistakes(text);
     assert_eq!(mistakes.len(), 1, "{mistakes:#?}");
-    assert!(mistakes[0].starts_with(at), "{} should stand at {at}", mistakes[0]);
-    assert!(mistakes[0].contains(says), "{} should say {says}", mistakes[0]);
+    assert!(
+        mistakes[0].starts_with(at),
+        "{} should stand at {at}",
+        mistakes[0]
+    );
+    assert!(
+        mistakes[0].contains(says),
+        "{} should say {says}",
+        mistakes[0]
+    );
 }
 
 const EXPECTS: &str = "- client connects: authorized\n- client sends: run\n- client expects: id\n";
@@ -63,12 +79,20 @@ fn an_empty_file() {
 
 #[test]
 fn an_unknown_step() {
-    one_mistake(&steps(&format!("{EXPECTS}- server sends: id\n")), "10:9", "unknown step");
+    one_mistake(
+        &steps(&format!("{EXPECTS}- server sends: id\n")),
+        "10:9",
+        "unknown step",
+    );
 }
 
 #[test]
 fn an_unknown_message() {
-    one_mistake(&steps(&format!("{EXPECTS}- client sends: enqeue\n")), "10:23", "did you mean `enqueue`?");
+    one_mistake(
+        &steps(&format!("{EXPECTS}- client sends: enqeue\n")),
+        "10:23",
+        "did you mean `enqueue`?",
+    );
 }
 
 #[test]
@@ -82,13 +106,19 @@ fn an_unknown_detail() {
 
 #[test]
 fn a_detail_that_another_step_has() {
-    one_mistake(&steps(&format!("{EXPECTS}- client sends: stop\n  capture: x\n")), "11:9", "has no `capture`");
+    one_mistake(
+        &steps(&format!("{EXPECTS}- client sends: stop\n  capture: x\n")),
+        "11:9",
+        "has no `capture`",
+    );
 }
 
 #[test]
 fn a_detail_twice() {
     one_mistake(
-        &steps(&format!("{EXPECTS}- proxy sends: chunk\n  json: '1'\n  json: '2'\n")),
+        &steps(&format!(
+            "{EXPECTS}- proxy sends: chunk\n  json: '1'\n  json: '2'\n"
+        )),
         "12:9",
         "`json` stands here twice",
     );
@@ -97,7 +127,9 @@ fn a_detail_twice() {
 #[test]
 fn json_that_does_not_parse() {
     one_mistake(
-        &steps(&format!("{EXPECTS}- proxy sends: error\n  json: '{{\"a\":}}'\n")),
+        &steps(&format!(
+            "{EXPECTS}- proxy sends: error\n  json: '{{\"a\":}}'\n"
+        )),
         "11:15",
         "is no JSON",
     );
@@ -105,13 +137,19 @@ fn json_that_does_not_parse() {
 
 #[test]
 fn hex_of_half_a_byte() {
-    one_mistake(&steps(&format!("{EXPECTS}- client sends: bytes\n  hex: 'abc'\n")), "11:14", "even number");
+    one_mistake(
+        &steps(&format!("{EXPECTS}- client sends: bytes\n  hex: 'abc'\n")),
+        "11:14",
+        "even number",
+    );
 }
 
 #[test]
 fn a_number_that_does_not_fit() {
     one_mistake(
-        &steps(&format!("{EXPECTS}- client sends: stop\n  number: 4294967296\n")),
+        &steps(&format!(
+            "{EXPECTS}- client sends: stop\n  number: 4294967296\n"
+        )),
         "11:17",
         "no number that fits",
     );
@@ -119,7 +157,9 @@ fn a_number_that_does_not_fit() {
 
 #[test]
 fn a_mutation_that_is_none() {
-    let mistakes = mistakes(&steps(&format!("{EXPECTS}- client sends: run\n  mutate: explode /image\n")));
+    let mistakes = mistakes(&steps(&format!(
+        "{EXPECTS}- client sends: run\n  mutate: explode /image\n"
+    )));
     assert_eq!(mistakes.len(), 1, "{mistakes:?}");
     assert!(mistakes[0].starts_with("11:17"), "{}", mistakes[0]);
 }
@@ -127,7 +167,9 @@ fn a_mutation_that_is_none() {
 #[test]
 fn a_capture_that_is_used_before_it_is_made() {
     one_mistake(
-        &steps("- client connects: authorized\n- client sends: run\n  arguments: '{\"t\":\"${token}\",\"id\":\"${first}\"}'\n- client expects: id\n  capture: first\n"),
+        &steps(
+            "- client connects: authorized\n- client sends: run\n  arguments: '{\"t\":\"${token}\",\"id\":\"${first}\"}'\n- client expects: id\n  capture: first\n",
+        ),
         "8:9",
         "${first} is used before",
     );
@@ -136,7 +178,9 @@ fn a_capture_that_is_used_before_it_is_made() {
 #[test]
 fn an_unknown_requirement() {
     one_mistake(
-        &steps(&format!("{EXPECTS}- client expects: active\n  checks: run.active.relaied\n")),
+        &steps(&format!(
+            "{EXPECTS}- client expects: active\n  checks: run.active.relaied\n"
+        )),
         "11:17",
         "did you mean `run.active.relayed`?",
     );
@@ -144,26 +188,57 @@ fn an_unknown_requirement() {
 
 #[test]
 fn an_unknown_fragment() {
-    one_mistake(&steps(&format!("{EXPECTS}- play: nowhere\n")), "10:15", "no fragment is called `nowhere`");
+    one_mistake(
+        &steps(&format!("{EXPECTS}- play: nowhere\n")),
+        "10:15",
+        "no fragment is called `nowhere`",
+    );
+}
+
+#[test]
+fn something_sent_any_number_of_times() {
+    one_mistake(
+        &steps(&format!(
+            "{EXPECTS}- any number of:\n    - client sends: stop\n"
+        )),
+        "11:11",
+        "only expectations",
+    );
 }
 
 #[test]
 fn a_fragment_that_plays_itself() {
-    let text = format!("{}fragments:\n  round:\n    - play: round\n", steps(&format!("{EXPECTS}- play: round\n")));
+    let text = format!(
+        "{}fragments:\n  round:\n    - play: round\n",
+        steps(&format!("{EXPECTS}- play: round\n"))
+    );
     let mistakes = mistakes(&text);
-    assert!(mistakes.iter().any(|mistake| mistake.contains("plays itself")), "{mistakes:?}");
+    assert!(
+        mistakes
+            .iter()
+            .any(|mistake| mistake.contains("plays itself")),
+        "{mistakes:?}"
+    );
 }
 
 #[test]
 fn a_scenario_that_expects_nothing() {
-    one_mistake(&steps("- client connects: authorized\n- client sends: run\n"), "3:5", "expects nothing");
+    one_mistake(
+        &steps("- client connects: authorized\n- client sends: run\n"),
+        "3:5",
+        "expects nothing",
+    );
 }
 
 #[test]
 fn an_id_that_is_there_already() {
     let one = steps(EXPECTS);
     let again = one.split_once("scenarios:\n").expect("it has scenarios").1;
-    one_mistake(&format!("{one}{again}"), "10:9", "stands at mine.yaml:3:9 already");
+    one_mistake(
+        &format!("{one}{again}"),
+        "10:9",
+        "stands at mine.yaml:3:9 already",
+    );
 }
 
 #[test]
@@ -182,21 +257,32 @@ fn a_scenario_without_a_title() {
 fn a_case_that_fills_in_nothing() {
     let text = steps(EXPECTS).replace("    steps:\n", "    cases: {odd: {value: x}}\n    steps:\n");
     let mistakes = mistakes(&text);
-    assert!(mistakes[0].contains("nothing in the steps uses ${value}"), "{mistakes:?}");
+    assert!(
+        mistakes[0].contains("nothing in the steps uses ${value}"),
+        "{mistakes:?}"
+    );
 }
 
 #[test]
 fn arguments_without_a_token_need_an_address_alone() {
-    let text = steps("- client connects: authorized\n- client sends: run\n  arguments: 'null'\n- client expects: id\n");
+    let text = steps(
+        "- client connects: authorized\n- client sends: run\n  arguments: 'null'\n- client expects: id\n",
+    );
     one_mistake(&text, "3:5", "exclusive: true");
-    load(&text.replace("    steps:\n", "    exclusive: true\n    steps:\n")).expect("it is sound now");
+    load(&text.replace("    steps:\n", "    exclusive: true\n    steps:\n"))
+        .expect("it is sound now");
 }
 
 #[test]
 fn every_mistake_is_reported_in_the_order_of_the_file() {
-    let text = steps(&format!("{EXPECTS}- client sends: nonsense\n- proxy expects: rubbish\n- what: ever\n"));
+    let text = steps(&format!(
+        "{EXPECTS}- client sends: nonsense\n- proxy expects: rubbish\n- what: ever\n"
+    ));
     let mistakes = mistakes(&text);
-    let places: Vec<_> = mistakes.iter().map(|mistake| mistake.split(' ').next().unwrap_or_default()).collect();
+    let places: Vec<_> = mistakes
+        .iter()
+        .map(|mistake| mistake.split(' ').next().unwrap_or_default())
+        .collect();
     assert_eq!(places, ["10:23", "11:24", "12:9"], "{mistakes:?}");
 }
 

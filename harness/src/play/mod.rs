@@ -59,6 +59,8 @@ struct Player<'a> {
     part: Part,
     evaluated: u32,
     readings: Vec<String>,
+    /// Expectations that may be met any number of times before the next one is.
+    meanwhile: Vec<&'a Step>,
 }
 
 /// Plays `scenario` against the implementation behind `endpoint`.
@@ -93,6 +95,7 @@ pub async fn play(
         part: Part::Probe,
         evaluated: 0,
         readings: Vec::new(),
+        meanwhile: Vec::new(),
     };
     player.stage.reads_requests = reads_requests(scenario);
     let mut halt = player.steps(&scenario.steps).await.err();
@@ -241,6 +244,10 @@ impl<'a> Player<'a> {
                 }
                 Ok(())
             }
+            Action::AnyNumberOf(steps) => {
+                self.meanwhile = steps.iter().collect();
+                Ok(())
+            }
             Action::Repeat(times, steps) => {
                 for _ in 0..*times {
                     self.steps(steps).await?;
@@ -302,12 +309,16 @@ impl<'a> Player<'a> {
                 match self.peek(step)? {
                     Peek::Met => {
                         self.evaluated += 1;
+                        self.meanwhile.clear();
                         self.stage.patience.exchange_worked();
                         return Ok(at);
                     }
                     Peek::Pending => pending = true,
                     Peek::Diverged(halt) => first_other = first_other.or(Some(halt)),
                 }
+            }
+            if first_other.is_some() && self.passes_meanwhile()? {
+                continue;
             }
             match first_other {
                 Some(halt) if !pending || steps.len() == 1 => {
@@ -338,6 +349,16 @@ impl<'a> Player<'a> {
                 Err(other) => return Err(other),
             }
         }
+    }
+
+    /// Whether something came that may come any number of times; it is read then.
+    fn passes_meanwhile(&mut self) -> Result<bool, Halt> {
+        for step in self.meanwhile.clone() {
+            if matches!(self.peek(step)?, Peek::Met) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What was due did not come.
@@ -586,6 +607,7 @@ pub(crate) fn step_text(step: &Step) -> String {
         Action::ProxyRefuses => "proxy refuses connections".to_owned(),
         Action::EitherOrder(_) => "in either order".to_owned(),
         Action::OneOf(_) => "one of".to_owned(),
+        Action::AnyNumberOf(_) => "any number of".to_owned(),
         Action::Repeat(times, _) => format!("{times} times"),
         Action::NotApplicable(_) => "not applicable".to_owned(),
     }

@@ -29,7 +29,7 @@ fn any(steps: &[Step], holds: &dyn Fn(&Step) -> bool) -> bool {
         Action::OneOf(branches) | Action::EitherOrder(branches) => {
             branches.iter().any(|branch| any(branch, holds))
         }
-        Action::Repeat(_, steps) => any(steps, holds),
+        Action::Repeat(_, steps) | Action::AnyNumberOf(steps) => any(steps, holds),
         _ => false,
     };
     steps.iter().any(|step| holds(step) || inside(step))
@@ -106,6 +106,9 @@ impl Conversation {
             }
             Action::Repeat(times, steps) => {
                 return self.bracket(indent, &[(&format!("{times} times"), steps)], step.part);
+            }
+            Action::AnyNumberOf(steps) => {
+                return self.bracket(indent, &[("any number of", steps)], step.part);
             }
             Action::OneOf(branches) => {
                 return self.branches(["one of", "or"], branches, indent, step.part);

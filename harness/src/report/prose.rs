@@ -75,6 +75,10 @@ impl Prose {
                 self.heading(depth, &format!("{times} times"));
                 self.steps(steps, depth + 1, step.part);
             }
+            Action::AnyNumberOf(steps) => {
+                self.heading(depth, "any number of");
+                self.steps(steps, depth + 1, step.part);
+            }
             Action::NotApplicable(why) => self.line(depth, &format!("not applicable: {why}"), None),
             _ => {
                 let line = format!("{}{}", step_text(step), details(step));

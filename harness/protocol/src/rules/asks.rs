@@ -105,7 +105,9 @@ struct Again {
 
 impl Again {
     fn asks(&self, kind: AskKind, body: &Bytes) -> bool {
-        self.ask.as_ref().is_some_and(|ask| ask.0 == kind && ask.1 == *body)
+        self.ask
+            .as_ref()
+            .is_some_and(|ask| ask.0 == kind && ask.1 == *body)
     }
 }
 
@@ -159,7 +161,13 @@ pub(super) struct NewAsk {
 impl Asks {
     /// The client asks something on a free channel.
     pub(super) fn asked(&mut self, channel: u32, ask: NewAsk) {
-        let NewAsk { kind, body, seq, early, lenient } = ask;
+        let NewAsk {
+            kind,
+            body,
+            seq,
+            early,
+            lenient,
+        } = ask;
         let ask = Ask {
             kind,
             body,
@@ -179,7 +187,12 @@ impl Asks {
     /// The client asks again on a channel that it has not seen finished.
     pub(super) fn asked_again(&mut self, channel: u32, ask: Option<(AskKind, Bytes)>, seq: u64) {
         if self.again.len() < KEPT {
-            self.again.push(Again { channel, ask, seq, certain: false });
+            self.again.push(Again {
+                channel,
+                ask,
+                seq,
+                certain: false,
+            });
         } else if let Some((kind, body)) = ask {
             self.doubt(kind, body);
         }
@@ -200,8 +213,13 @@ impl Asks {
 
     /// Something is about to happen after which asks may be finished: what was heard before it was heard in time.
     pub(super) fn settle(&mut self, channel: Option<u32>) {
-        for again in self.again.iter_mut().filter(|it| channel.is_none_or(|channel| it.channel == channel)) {
-            again.certain |= again.seq < self.heard && self.asks.get(&again.channel).is_some_and(Ask::waits);
+        for again in self
+            .again
+            .iter_mut()
+            .filter(|it| channel.is_none_or(|channel| it.channel == channel))
+        {
+            again.certain |=
+                again.seq < self.heard && self.asks.get(&again.channel).is_some_and(Ask::waits);
         }
     }
 
@@ -212,7 +230,9 @@ impl Asks {
     /// A channel was finished. Tells whether all further asks on it were certainly to be ignored.
     pub(super) fn again_was_certain(&mut self, channel: u32) -> bool {
         let mut certain = true;
-        let (these, others) = std::mem::take(&mut self.again).into_iter().partition(|it| it.channel == channel);
+        let (these, others) = std::mem::take(&mut self.again)
+            .into_iter()
+            .partition(|it| it.channel == channel);
         self.again = others;
         let these: Vec<Again> = these;
         for it in these.into_iter().filter(|it| !it.certain) {
@@ -230,37 +250,82 @@ impl Asks {
 
     pub(super) fn outstanding(&self, into: &mut Vec<Outstanding>) {
         let kind = OutstandingKind::Answer;
-        let due = self.asks.values().filter(|ask| !ask.lenient && !ask.loose && ask.answered == 0);
-        into.extend(due.filter_map(|ask| ask.answer.as_ref()).map(|(seq, _)| Outstanding { kind, seq: *seq }));
+        let due = self
+            .asks
+            .values()
+            .filter(|ask| !ask.lenient && !ask.loose && ask.answered == 0);
+        into.extend(
+            due.filter_map(|ask| ask.answer.as_ref())
+                .map(|(seq, _)| Outstanding { kind, seq: *seq }),
+        );
         let loose = self.loose.iter().filter(|it| it.answer.is_some());
         into.extend(loose.map(|it| Outstanding { kind, seq: it.seq }));
     }
 
     /// The provider opened a channel on the begin scope.
-    pub(super) fn carried_on(&mut self, channel: u32, opened: BeginChannel, body: Bytes, begun: bool, cx: &mut Cx<'_>) {
-        let Some(kind) = AskKind::of_begin(opened) else { return };
+    pub(super) fn carried_on(
+        &mut self,
+        channel: u32,
+        opened: BeginChannel,
+        body: Bytes,
+        begun: bool,
+        cx: &mut Cx<'_>,
+    ) {
+        let Some(kind) = AskKind::of_begin(opened) else {
+            return;
+        };
         let ask = self.match_ask(kind, &body, begun, cx);
-        self.carried.insert(channel, Carried { kind, body, ask, answered: false });
+        self.carried.insert(
+            channel,
+            Carried {
+                kind,
+                body,
+                ask,
+                answered: false,
+            },
+        );
     }
 
-    fn match_ask(&mut self, kind: AskKind, body: &Bytes, begun: bool, cx: &mut Cx<'_>) -> Option<(u32, u64)> {
-        let equal = || self.asks.iter().filter(|(_, ask)| ask.is(kind, body) && !ask.relayed);
+    fn match_ask(
+        &mut self,
+        kind: AskKind,
+        body: &Bytes,
+        begun: bool,
+        cx: &mut Cx<'_>,
+    ) -> Option<(u32, u64)> {
+        let equal = || {
+            self.asks
+                .iter()
+                .filter(|(_, ask)| ask.is(kind, body) && !ask.relayed)
+        };
         if let Some((&channel, ask)) = equal().min_by_key(|(_, ask)| ask.seq) {
             let (seq, early) = (ask.seq, ask.early);
             let several = equal().nth(1).is_some() || ask.loose;
             let before = |it: &Ask| it.early && !it.relayed && !it.lenient && it.seq < seq;
             if early && !several && self.asks.values().any(before) {
                 let received = "one that it opened later";
-                cx.flag(id::EARLY_IN_ORDER, "first the channel that the client opened first", received);
+                cx.flag(
+                    id::EARLY_IN_ORDER,
+                    "first the channel that the client opened first",
+                    received,
+                );
             }
             if early && !begun {
                 let received = format!("the {} carried on", kind.name());
-                cx.flag(id::EARLY_KEPT, "nothing of the client's channels before begun", received);
+                cx.flag(
+                    id::EARLY_KEPT,
+                    "nothing of the client's channels before begun",
+                    received,
+                );
             }
             // Whether the server heard an equal ask that it may also have ignored cannot be told.
             let doubtful = self.doubtful.iter().any(|it| it.0 == kind && it.1 == *body)
                 || self.again.iter().any(|it| it.asks(kind, body));
-            for it in self.asks.values_mut().filter(|it| it.is(kind, body) && (!it.relayed || it.loose)) {
+            for it in self
+                .asks
+                .values_mut()
+                .filter(|it| it.is(kind, body) && (!it.relayed || it.loose))
+            {
                 it.loose |= several;
                 it.lenient |= doubtful;
             }
@@ -271,14 +336,25 @@ impl Asks {
         if self.doubtful.iter().any(|it| it.0 == kind && it.1 == *body) {
             return None;
         }
-        let mut again = self.again.iter().filter(|it| it.asks(kind, body)).peekable();
+        let mut again = self
+            .again
+            .iter()
+            .filter(|it| it.asks(kind, body))
+            .peekable();
         if again.peek().is_none() {
             return self.match_no_ask(kind, body, cx);
         }
         if again.all(|it| it.certain || self.waits(it.channel)) {
             let received = format!("the second {} carried on", kind.name());
-            cx.flag(id::CHANNEL_DUPLICATE_IGNORED, "nothing for a request on an open channel", received);
-            self.again.iter_mut().filter(|it| it.asks(kind, body)).for_each(|it| it.certain = true);
+            cx.flag(
+                id::CHANNEL_DUPLICATE_IGNORED,
+                "nothing for a request on an open channel",
+                received,
+            );
+            self.again
+                .iter_mut()
+                .filter(|it| it.asks(kind, body))
+                .for_each(|it| it.certain = true);
         }
         None
     }
@@ -289,21 +365,39 @@ impl Asks {
             || self.ended.iter().any(|it| it.0 == kind && it.1 == *body);
         if twice {
             if kind != AskKind::Schema {
-                cx.flag(kind.request(), format!("each {} once", kind.name()), "one that was carried on before");
+                cx.flag(
+                    kind.request(),
+                    format!("each {} once", kind.name()),
+                    "one that was carried on before",
+                );
             }
             return None;
         }
-        let waiting = || self.asks.iter().filter(|(_, ask)| ask.kind == kind && !ask.relayed);
-        let changed = waiting().filter(|(_, ask)| !ask.lenient).min_by_key(|(_, ask)| ask.seq);
+        let waiting = || {
+            self.asks
+                .iter()
+                .filter(|(_, ask)| ask.kind == kind && !ask.relayed)
+        };
+        let changed = waiting()
+            .filter(|(_, ask)| !ask.lenient)
+            .min_by_key(|(_, ask)| ask.seq);
         if let Some((&channel, ask)) = changed {
             let (seq, received) = (ask.seq, difference(body, &ask.body));
-            cx.flag(kind.request(), format!("the body of the client's {}", kind.name()), received);
+            cx.flag(
+                kind.request(),
+                format!("the body of the client's {}", kind.name()),
+                received,
+            );
             self.asks.get_mut(&channel)?.relayed = true;
             return Some((channel, seq));
         }
         if kind != AskKind::Schema && waiting().next().is_none() {
             let received = format!("one of {} that no client asked", Length(body.len()));
-            cx.flag(kind.request(), format!("only the {} that the client asks", kind.name()), received);
+            cx.flag(
+                kind.request(),
+                format!("only the {} that the client asks", kind.name()),
+                received,
+            );
         }
         None
     }
@@ -314,7 +408,9 @@ impl Asks {
 
     /// The proxy answered on a channel that the provider opened.
     pub(super) fn proxy_answers(&mut self, channel: u32, payload: &Bytes, seq: u64) {
-        let Some(carried) = self.carried.get_mut(&channel) else { return };
+        let Some(carried) = self.carried.get_mut(&channel) else {
+            return;
+        };
         let again = std::mem::replace(&mut carried.answered, true);
         if let Some((channel, ask)) = carried.ask {
             self.settle(Some(channel));
@@ -327,20 +423,32 @@ impl Asks {
             }
         } else if !again {
             let (kind, body) = (carried.kind, carried.body.clone());
-            self.keep_loose(LooseAnswer { kind, body, seq, answer: Some(payload.clone()) });
+            self.keep_loose(LooseAnswer {
+                kind,
+                body,
+                seq,
+                answer: Some(payload.clone()),
+            });
         }
     }
 
     /// The proxy finished a channel that the provider opened.
     pub(super) fn proxy_finishes(&mut self, channel: u32, seq: u64) {
-        let Some(carried) = self.carried.remove(&channel) else { return };
+        let Some(carried) = self.carried.remove(&channel) else {
+            return;
+        };
         if let Some((channel, ask)) = carried.ask {
             self.settle(Some(channel));
             if let Some(ask) = self.find(channel, ask) {
                 ask.finished = true;
             }
         } else if !carried.answered {
-            self.keep_loose(LooseAnswer { kind: carried.kind, body: carried.body, seq, answer: None });
+            self.keep_loose(LooseAnswer {
+                kind: carried.kind,
+                body: carried.body,
+                seq,
+                answer: None,
+            });
         }
     }
 
@@ -354,15 +462,25 @@ impl Asks {
     }
 
     /// The client got an answer on one of its channels.
-    pub(super) fn answered(&mut self, channel: u32, payload: &Bytes, excuse: Excuse, cx: &mut Cx<'_>) {
-        let Some(ask) = self.asks.get(&channel) else { return };
+    pub(super) fn answered(
+        &mut self,
+        channel: u32,
+        payload: &Bytes,
+        excuse: Excuse,
+        cx: &mut Cx<'_>,
+    ) {
+        let Some(ask) = self.asks.get(&channel) else {
+            return;
+        };
         if !ask.lenient
             && !excuse.0
             && let Some((rule, allowed, received)) = self.judge_answer(ask, payload)
         {
             cx.flag(self.named(channel, ask, rule), allowed, received);
         }
-        let same = |it: &LooseAnswer| ask.loose && ask.is(it.kind, &it.body) && it.answer.as_ref() == Some(payload);
+        let same = |it: &LooseAnswer| {
+            ask.loose && ask.is(it.kind, &it.body) && it.answer.as_ref() == Some(payload)
+        };
         if let Some(at) = self.loose.iter().position(same) {
             self.loose.remove(at);
         }
@@ -374,7 +492,11 @@ impl Asks {
     /// An answer that cannot be this ask's is one to a second request on its channel, where there was one.
     fn named(&self, channel: u32, ask: &Ask, rule: RequirementId) -> RequirementId {
         let again = self.again.iter().any(|it| it.channel == channel);
-        if again && ask.waits() { id::CHANNEL_DUPLICATE_IGNORED } else { rule }
+        if again && ask.waits() {
+            id::CHANNEL_DUPLICATE_IGNORED
+        } else {
+            rule
+        }
     }
 
     fn judge_answer(&self, ask: &Ask, payload: &Bytes) -> Option<(RequirementId, String, String)> {
@@ -384,15 +506,31 @@ impl Asks {
             if ask.more_answers {
                 return None;
             }
-            return Some((kind.answer(id::ENQUEUE_ANSWER), "one answer".to_owned(), "a second answer".to_owned()));
+            return Some((
+                kind.answer(id::ENQUEUE_ANSWER),
+                "one answer".to_owned(),
+                "a second answer".to_owned(),
+            ));
         }
         if ask.loose {
-            let group = || self.loose.iter().filter(|it| it.kind == kind && it.body == ask.body);
+            let group = || {
+                self.loose
+                    .iter()
+                    .filter(|it| it.kind == kind && it.body == ask.body)
+            };
             if group().any(|it| it.answer.as_ref() == Some(payload)) {
                 return None;
             }
-            let rule = if group().next().is_some() { id::ENQUEUE_VERBATIM } else { id::ENQUEUE_LATE };
-            return Some((kind.answer(rule), "an answer of the proxy's, unchanged".to_owned(), got));
+            let rule = if group().next().is_some() {
+                id::ENQUEUE_VERBATIM
+            } else {
+                id::ENQUEUE_LATE
+            };
+            return Some((
+                kind.answer(rule),
+                "an answer of the proxy's, unchanged".to_owned(),
+                got,
+            ));
         }
         if !ask.relayed {
             let allowed = format!("the {} carried on to the proxy first", kind.name());
@@ -403,28 +541,53 @@ impl Asks {
             return None;
         }
         let mut others = self.asks.values();
-        if others.any(|it| it.kind == kind && it.answer.as_ref().is_some_and(|(_, answer)| answer == payload)) {
+        if others.any(|it| {
+            it.kind == kind
+                && it
+                    .answer
+                    .as_ref()
+                    .is_some_and(|(_, answer)| answer == payload)
+        }) {
             let received = "the answer to another ask".to_owned();
-            return Some((kind.answer(id::ENQUEUE_MANY), "the answer to this ask".to_owned(), received));
+            return Some((
+                kind.answer(id::ENQUEUE_MANY),
+                "the answer to this ask".to_owned(),
+                received,
+            ));
         }
         match (own, ask.finished) {
             (Some(own), _) => {
                 let allowed = "the proxy's answer byte for byte".to_owned();
-                Some((kind.answer(id::ENQUEUE_VERBATIM), allowed, difference(payload, own)))
+                Some((
+                    kind.answer(id::ENQUEUE_VERBATIM),
+                    allowed,
+                    difference(payload, own),
+                ))
             }
-            (None, true) => {
-                Some((kind.answer(id::ENQUEUE_UNSERVED), "the finish alone, as from the proxy".to_owned(), got))
-            }
-            (None, false) => Some((kind.answer(id::ENQUEUE_LATE), "nothing before the proxy's answer".to_owned(), got)),
+            (None, true) => Some((
+                kind.answer(id::ENQUEUE_UNSERVED),
+                "the finish alone, as from the proxy".to_owned(),
+                got,
+            )),
+            (None, false) => Some((
+                kind.answer(id::ENQUEUE_LATE),
+                "nothing before the proxy's answer".to_owned(),
+                got,
+            )),
         }
     }
 
     /// The client got the finish of one of its channels.
     pub(super) fn channel_finished(&mut self, channel: u32, excuse: Excuse, cx: &mut Cx<'_>) {
-        let Some(ask) = self.asks.remove(&channel) else { return };
+        let Some(ask) = self.asks.remove(&channel) else {
+            return;
+        };
         if ask.loose && !ask.relayed {
             // Which of the equal asks was carried on is not known, so one of the others still will be.
-            let other = self.asks.values_mut().find(|it| it.loose && it.relayed && it.is(ask.kind, &ask.body));
+            let other = self
+                .asks
+                .values_mut()
+                .find(|it| it.loose && it.relayed && it.is(ask.kind, &ask.body));
             if let Some(other) = other {
                 other.relayed = false;
             }
@@ -444,17 +607,32 @@ impl Asks {
             let same = |it: &LooseAnswer| ask.is(it.kind, &it.body) && it.answer.is_none();
             match self.loose.iter().position(same) {
                 Some(at) => drop(self.loose.remove(at)),
-                None => cx.flag(kind.answer(id::ENQUEUE_LATE), "an answer of the proxy's", "the finish alone"),
+                None => cx.flag(
+                    kind.answer(id::ENQUEUE_LATE),
+                    "an answer of the proxy's",
+                    "the finish alone",
+                ),
             }
         } else if !ask.relayed {
             let allowed = format!("the {} carried on to the proxy", kind.name());
-            cx.flag(self.named(channel, ask, kind.request()), allowed, "the channel's finish without that");
+            cx.flag(
+                self.named(channel, ask, kind.request()),
+                allowed,
+                "the channel's finish without that",
+            );
         } else if let Some((seq, answer)) = &ask.answer {
-            let allowed = format!("the proxy's answer of {} (event {seq})", Length(answer.len()));
+            let allowed = format!(
+                "the proxy's answer of {} (event {seq})",
+                Length(answer.len())
+            );
             cx.flag(kind.answer(id::ENQUEUE_ANSWER), allowed, "the finish alone");
         } else if !ask.finished {
             let rule = self.named(channel, ask, kind.answer(id::ENQUEUE_LATE));
-            cx.flag(rule, "nothing before the proxy's answer", "the finish alone");
+            cx.flag(
+                rule,
+                "nothing before the proxy's answer",
+                "the finish alone",
+            );
         }
     }
 }

@@ -113,9 +113,14 @@ impl BeginLink {
         };
         if run.refused && run.begin.is_none() && again.is_none() {
             let received = "a proxy connection for a refused run";
-            cx.flag(id::REFUSAL_NOTHING_DEPLOYED, "no proxy connection", received);
+            cx.flag(
+                id::REFUSAL_NOTHING_DEPLOYED,
+                "no proxy connection",
+                received,
+            );
         }
-        let first = run.begin.is_none_or(|it| it == self.id) && !matches!(claim, Claim::Duplicate(..));
+        let first =
+            run.begin.is_none_or(|it| it == self.id) && !matches!(claim, Claim::Duplicate(..));
         if first {
             run.begin = Some(self.id);
             if self.missed {
@@ -128,28 +133,52 @@ impl BeginLink {
                 let allowed = "no proxy connection for a request on an open scope";
                 cx.flag(id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
             } else if run.waits() && run.served_again.len() < SERVED {
-                run.served_again.push(ServedAgain { request, seq: cx.seq });
+                run.served_again.push(ServedAgain {
+                    request,
+                    seq: cx.seq,
+                });
             }
         } else {
-            cx.flag(id::BEGIN_ONE_CONNECTION, "one proxy connection for a run", "a second one");
+            cx.flag(
+                id::BEGIN_ONE_CONNECTION,
+                "one proxy connection for a run",
+                "a second one",
+            );
         }
         self.judge_arguments(runs, cx);
     }
 
     /// Compares the begin request's arguments with the run's, once both are known.
     fn judge_arguments(&mut self, runs: &mut Runs, cx: &mut Cx<'_>) {
-        let Some(run) = self.own_run(runs) else { return };
-        let Some((seq, payload)) = self.unjudged.take() else { return };
-        let (Some(sent), Ok(received)) = (&run.request.arguments, BeginRequest::decode(cx.profile, &payload)) else {
+        let Some(run) = self.own_run(runs) else {
+            return;
+        };
+        let Some((seq, payload)) = self.unjudged.take() else {
+            return;
+        };
+        let (Some(sent), Ok(received)) = (
+            &run.request.arguments,
+            BeginRequest::decode(cx.profile, &payload),
+        ) else {
             return;
         };
         let (sent, received) = (sent.get(), received.arguments.get());
         if sent != received {
             let differs = difference(received.as_bytes(), sent.as_bytes());
             if !json::same_value(sent, received) {
-                cx.flag_at(seq, id::BEGIN_ARGUMENTS_VALUE, "the run request's arguments", "another JSON value");
+                cx.flag_at(
+                    seq,
+                    id::BEGIN_ARGUMENTS_VALUE,
+                    "the run request's arguments",
+                    "another JSON value",
+                );
             }
-            cx.flag_at(seq, id::BEGIN_ARGUMENTS_BYTES, "the run request's arguments byte for byte", differs);
+            cx.flag_at(
+                seq,
+                id::BEGIN_ARGUMENTS_BYTES,
+                "the run request's arguments byte for byte",
+                differs,
+            );
         }
     }
 
@@ -184,7 +213,11 @@ impl BeginLink {
     fn provider_sent(&mut self, message: &Bytes, runs: &mut Runs, cx: &mut Cx<'_>) {
         let first = !std::mem::replace(&mut self.spoken, true);
         if message.first() == Some(&FrameType::Authorization.byte()) {
-            cx.flag(id::BEGIN_NO_CREDENTIAL, "no authorization on a proxy connection", "an authorization");
+            cx.flag(
+                id::BEGIN_NO_CREDENTIAL,
+                "no authorization on a proxy connection",
+                "an authorization",
+            );
             self.spoken = !first;
             return;
         }
@@ -197,7 +230,11 @@ impl BeginLink {
             return;
         }
         if first {
-            cx.flag(id::BEGIN_FIRST, "the begin request first", format!("a {}", frame.kind.name()));
+            cx.flag(
+                id::BEGIN_FIRST,
+                "the begin request first",
+                format!("a {}", frame.kind.name()),
+            );
         }
         if frame.kind == FrameType::Request && begins {
             cx.flag(id::BEGIN_ONCE, "one begin request", "a second one");
@@ -208,17 +245,34 @@ impl BeginLink {
                 return;
             };
             let begun = run.relay.begun;
-            if let Ok(opened) = cx.profile.begin_channels.split(&frame.payload).map(|(kind, _)| kind) {
-                run.asks.carried_on(frame.channel, opened, frame.payload.slice(1..), begun, cx);
+            if let Ok(opened) = cx
+                .profile
+                .begin_channels
+                .split(&frame.payload)
+                .map(|(kind, _)| kind)
+            {
+                run.asks
+                    .carried_on(frame.channel, opened, frame.payload.slice(1..), begun, cx);
             }
         }
     }
 
-    fn begin(&mut self, frame: &Frame, begins: bool, first: bool, runs: &mut Runs, cx: &mut Cx<'_>) {
+    fn begin(
+        &mut self,
+        frame: &Frame,
+        begins: bool,
+        first: bool,
+        runs: &mut Runs,
+        cx: &mut Cx<'_>,
+    ) {
         if !first {
             // The first frame was another one, which has been told.
         } else if !begins && !frame.payload.is_empty() {
-            cx.flag(id::BEGIN_FIRST, "the begin request first", "a request for something else");
+            cx.flag(
+                id::BEGIN_FIRST,
+                "the begin request first",
+                "a request for something else",
+            );
             return;
         }
         self.begin_scope = Some(frame.scope);
@@ -230,7 +284,10 @@ impl BeginLink {
             }
         };
         self.unjudged = Some((cx.seq, frame.payload.clone()));
-        match runs.guess(request.arguments.get()).filter(|_| self.run.is_none() && self.reference.is_none()) {
+        match runs
+            .guess(request.arguments.get())
+            .filter(|_| self.run.is_none() && self.reference.is_none())
+        {
             Some(index) => self.claim(&Claim::Run(index, None), runs, cx),
             None => self.judge_arguments(runs, cx),
         }
@@ -239,7 +296,9 @@ impl BeginLink {
     fn proxy_sent(&mut self, message: &Bytes, runs: &mut Runs, cx: &Cx<'_>) {
         let begin_scope = self.begin_scope;
         self.missed |= self.run.is_none();
-        let Some(run) = self.own_run(runs) else { return };
+        let Some(run) = self.own_run(runs) else {
+            return;
+        };
         let Ok(frame) = Frame::decode(message.clone()) else {
             run.relay.lose_order();
             run.may_end(cx.seq);
@@ -257,8 +316,13 @@ impl BeginLink {
                 run.relay.proxy_finishes();
                 run.may_end(cx.seq);
             }
-            FrameType::ChannelResponse if own => run.asks.proxy_answers(frame.channel, &frame.payload, cx.seq),
-            FrameType::ChannelResponseFinish if own => run.asks.proxy_finishes(frame.channel, cx.seq),
+            FrameType::ChannelResponse if own => {
+                run.asks
+                    .proxy_answers(frame.channel, &frame.payload, cx.seq)
+            }
+            FrameType::ChannelResponseFinish if own => {
+                run.asks.proxy_finishes(frame.channel, cx.seq)
+            }
             FrameType::Authorization | FrameType::Request => {
                 run.relay.lose_order();
                 run.may_end(cx.seq);

@@ -123,7 +123,9 @@ impl RequirementId {
     /// The id of this name, if the catalogue has it.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
-        Catalogue::get().find(name).map(|requirement| requirement.id)
+        Catalogue::get()
+            .find(name)
+            .map(|requirement| requirement.id)
     }
 
     /// An id that the catalogue is known to have; a test compares the two.
@@ -267,12 +269,17 @@ impl Catalogue {
     /// # Errors
     /// The first defect of the data.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
-        let file: File = toml::from_str(text).map_err(|error| CatalogueError::Syntax(error.to_string()))?;
+        let file: File =
+            toml::from_str(text).map_err(|error| CatalogueError::Syntax(error.to_string()))?;
         let mut catalogue = Self::default();
         for entry in file.requirement {
             let requirement = check(entry, &file.defaults)?;
             let id = requirement.id.as_str();
-            if catalogue.by_id.insert(id, catalogue.requirements.len()).is_some() {
+            if catalogue
+                .by_id
+                .insert(id, catalogue.requirements.len())
+                .is_some()
+            {
                 return Err(CatalogueError::Repeated(id.to_owned()));
             }
             catalogue.requirements.push(requirement);
@@ -283,7 +290,9 @@ impl Catalogue {
     /// The requirement with this id.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<&Requirement> {
-        self.by_id.get(id).and_then(|&index| self.requirements.get(index))
+        self.by_id
+            .get(id)
+            .and_then(|&index| self.requirements.get(index))
     }
 
     /// All requirements.
@@ -294,33 +303,52 @@ impl Catalogue {
 
     /// The requirements that bind one kind of implementation in one revision.
     pub fn of(&self, iut: Iut, revision: Revision) -> impl Iterator<Item = &Requirement> {
-        self.requirements.iter().filter(move |it| it.iut.contains(&iut) && it.revisions.contains(&revision))
+        self.requirements
+            .iter()
+            .filter(move |it| it.iut.contains(&iut) && it.revisions.contains(&revision))
     }
 }
 
 fn check(entry: Entry, defaults: &Defaults) -> Result<Requirement, CatalogueError> {
     let id = entry.id;
     let part_is_good = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };
     if !id.contains('.') || !id.split('.').all(part_is_good) {
         return Err(CatalogueError::Id(id));
     }
     let sentence = |member: &'static str, text: &str| {
-        let good = text.len() > 10 && text.ends_with('.') && text.trim() == text && !text.contains('\n');
-        if good { Ok(()) } else { Err(CatalogueError::Sentence { id: id.clone(), member }) }
+        let good =
+            text.len() > 10 && text.ends_with('.') && text.trim() == text && !text.contains('\n');
+        if good {
+            Ok(())
+        } else {
+            Err(CatalogueError::Sentence {
+                id: id.clone(),
+                member,
+            })
+        }
     };
     sentence("text", &entry.text)?;
     for reading in &entry.readings {
         sentence("readings", reading)?;
     }
-    for (member, reason) in [("excluded", &entry.excluded), ("relabelled", &entry.relabelled)] {
+    for (member, reason) in [
+        ("excluded", &entry.excluded),
+        ("relabelled", &entry.relabelled),
+    ] {
         if let Some(reason) = reason {
             sentence(member, reason)?;
         }
     }
     if entry.source.document.is_empty() || entry.source.section.is_empty() {
-        return Err(CatalogueError::Nobody { id, member: "source" });
+        return Err(CatalogueError::Nobody {
+            id,
+            member: "source",
+        });
     }
     if entry.readings.len() == 1 {
         return Err(CatalogueError::SingleReading(id));
@@ -329,7 +357,9 @@ fn check(entry: Entry, defaults: &Defaults) -> Result<Requirement, CatalogueErro
         return Err(CatalogueError::Row(id));
     }
     let iut = entry.iut.unwrap_or_else(|| defaults.iut.clone());
-    let revisions = entry.revisions.unwrap_or_else(|| defaults.revisions.clone());
+    let revisions = entry
+        .revisions
+        .unwrap_or_else(|| defaults.revisions.clone());
     for (member, empty) in [("iut", iut.is_empty()), ("revisions", revisions.is_empty())] {
         if empty {
             return Err(CatalogueError::Nobody { id, member });
@@ -369,21 +399,37 @@ mod tests {
     #[test]
     fn every_row_is_covered_and_only_these_are_excluded() {
         for row in 1..=ROWS {
-            let mut entries = Catalogue::get().requirements().iter().filter(|it| it.rows.contains(&row)).peekable();
+            let mut entries = Catalogue::get()
+                .requirements()
+                .iter()
+                .filter(|it| it.rows.contains(&row))
+                .peekable();
             assert!(entries.peek().is_some(), "no entry answers for row {row}");
             for entry in entries {
-                assert_eq!(entry.excluded.is_some(), may_be_excluded(row), "{} at row {row}", entry.id);
+                assert_eq!(
+                    entry.excluded.is_some(),
+                    may_be_excluded(row),
+                    "{} at row {row}",
+                    entry.id
+                );
             }
         }
         for entry in Catalogue::get().requirements() {
-            assert!(entry.excluded.is_none() || !entry.rows.is_empty(), "{} excludes no row", entry.id);
+            assert!(
+                entry.excluded.is_none() || !entry.rows.is_empty(),
+                "{} excludes no row",
+                entry.id
+            );
             assert!(entry.rows.iter().all(|row| *row <= ROWS), "{}", entry.id);
         }
     }
 
     #[test]
     fn ids_are_found_by_name() {
-        assert_eq!(RequirementId::new("run.id-once").map(RequirementId::as_str), Some("run.id-once"));
+        assert_eq!(
+            RequirementId::new("run.id-once").map(RequirementId::as_str),
+            Some("run.id-once")
+        );
         assert_eq!(RequirementId::new("run.no-such"), None);
     }
 
@@ -403,7 +449,9 @@ mod tests {
     fn entry(change: &str) -> Result<Catalogue, CatalogueError> {
         let (defaults, requirement) = GOOD.split_at(GOOD.find("[[").expect("a requirement"));
         let member = change.split(' ').next().filter(|member| !member.is_empty());
-        let others = requirement.lines().filter(|line| member.is_none_or(|it| !line.trim().starts_with(it)));
+        let others = requirement
+            .lines()
+            .filter(|line| member.is_none_or(|it| !line.trim().starts_with(it)));
         let text: String = others.flat_map(|line| [line, "\n"]).collect();
         Catalogue::parse(&format!("{defaults}{text}{change}"))
     }
@@ -414,17 +462,34 @@ mod tests {
         let id = |changes| entry(changes).err();
         assert_eq!(id("id = \"A.b\""), Some(CatalogueError::Id("A.b".into())));
         assert_eq!(id("id = \"a..b\""), Some(CatalogueError::Id("a..b".into())));
-        let sentence = |member| Some(CatalogueError::Sentence { id: "a.b".into(), member });
+        let sentence = |member| {
+            Some(CatalogueError::Sentence {
+                id: "a.b".into(),
+                member,
+            })
+        };
         assert_eq!(id("text = \"no full stop at its end\""), sentence("text"));
         assert_eq!(id("excluded = \"\""), sentence("excluded"));
-        assert_eq!(id("readings = [\"One only is no choice.\"]"), Some(CatalogueError::SingleReading("a.b".into())));
+        assert_eq!(
+            id("readings = [\"One only is no choice.\"]"),
+            Some(CatalogueError::SingleReading("a.b".into()))
+        );
         assert_eq!(id("rows = [0]"), Some(CatalogueError::Row("a.b".into())));
-        assert_eq!(id("iut = []"), Some(CatalogueError::Nobody { id: "a.b".into(), member: "iut" }));
+        assert_eq!(
+            id("iut = []"),
+            Some(CatalogueError::Nobody {
+                id: "a.b".into(),
+                member: "iut"
+            })
+        );
         let again = "\n[[requirement]]\nid = \"a.b\"\ntext = \"A thing is so.\"\nstrength = \"stated\"\n\
             source = { document = \"d\", section = \"s\" }";
         let twice = Catalogue::parse(&(GOOD.to_owned() + again)).err();
         assert_eq!(twice, Some(CatalogueError::Repeated("a.b".into())));
-        assert!(matches!(id("strength = \"firm\""), Some(CatalogueError::Syntax(_))));
+        assert!(matches!(
+            id("strength = \"firm\""),
+            Some(CatalogueError::Syntax(_))
+        ));
         assert!(matches!(id("unknown = 1"), Some(CatalogueError::Syntax(_))));
     }
 }

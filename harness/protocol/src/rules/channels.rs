@@ -61,7 +61,9 @@ fn read(payload: &[u8], cx: &Cx<'_>) -> Result<(ClientChannel, bool), Malformed>
         Ok(ChannelAsk::Schema) => Ok((kind, !body.is_empty())),
         Ok(_) => Ok((kind, false)),
         // A block that the agent does not take is answered with an error, and one that is none is no enqueue.
-        Err(fault) if kind == ClientChannel::Enqueue && fault.pointer.starts_with("/content/") => Ok((kind, true)),
+        Err(fault) if kind == ClientChannel::Enqueue && fault.pointer.starts_with("/content/") => {
+            Ok((kind, true))
+        }
         Err(fault) if ambiguous(&fault, body) => Ok((kind, true)),
         Err(fault) => Err(fault),
     }
@@ -94,16 +96,38 @@ impl Channels {
             (None, None) => {}
             (None, Some((kind, body, lenient))) => {
                 let early = !run.has_id();
-                run.asks.asked(frame.channel, NewAsk { kind, body, seq: cx.seq, early, lenient });
+                run.asks.asked(
+                    frame.channel,
+                    NewAsk {
+                        kind,
+                        body,
+                        seq: cx.seq,
+                        early,
+                        lenient,
+                    },
+                );
             }
-            (Some(channel), Some((kind, body, _))) if channel.doubtful => run.asks.doubt(kind, body),
-            (Some(_), ask) => run.asks.asked_again(frame.channel, ask.map(|(kind, body, _)| (kind, body)), cx.seq),
+            (Some(channel), Some((kind, body, _))) if channel.doubtful => {
+                run.asks.doubt(kind, body)
+            }
+            (Some(_), ask) => run.asks.asked_again(
+                frame.channel,
+                ask.map(|(kind, body, _)| (kind, body)),
+                cx.seq,
+            ),
         }
         if let Some(channel) = known {
             channel.again = true;
             return;
         }
-        let channel = Channel { asked, seq: cx.seq, open: true, again: false, ignored: false, doubtful: false };
+        let channel = Channel {
+            asked,
+            seq: cx.seq,
+            open: true,
+            again: false,
+            ignored: false,
+            doubtful: false,
+        };
         if self.client.insert(frame.channel, channel).is_some() {
             self.finished = self.finished.saturating_sub(1);
         }
@@ -112,10 +136,18 @@ impl Channels {
     /// The server answers or finishes a channel of the client's.
     pub(super) fn server_answers(&mut self, frame: &Frame, run: &mut Run, cx: &mut Cx<'_>) {
         let finish = frame.kind == FrameType::ChannelResponseFinish;
-        let what = if finish { "a channel finish" } else { "a channel answer" };
+        let what = if finish {
+            "a channel finish"
+        } else {
+            "a channel answer"
+        };
         let Some(channel) = self.client.get_mut(&frame.channel) else {
             let received = format!("{what} for a channel that it did not open");
-            cx.flag(id::CHANNEL_WITHOUT_REQUEST, "answers on channels that the client opened", received);
+            cx.flag(
+                id::CHANNEL_WITHOUT_REQUEST,
+                "answers on channels that the client opened",
+                received,
+            );
             return;
         };
         if !channel.open {
@@ -124,7 +156,11 @@ impl Channels {
                 let allowed = "nothing for a request on an open channel, and nothing after the channel's finish";
                 cx.flag(id::CHANNEL_DUPLICATE_IGNORED, allowed, received);
             } else {
-                cx.flag(id::CHANNEL_FINISHED_ONCE, "nothing on a channel after its finish", received);
+                cx.flag(
+                    id::CHANNEL_FINISHED_ONCE,
+                    "nothing on a channel after its finish",
+                    received,
+                );
             }
             return;
         }
@@ -137,7 +173,11 @@ impl Channels {
         if !finish {
             if early {
                 let received = "a channel answer before the id";
-                cx.flag(id::EARLY_KEPT, "no answer on an early channel before the id", received);
+                cx.flag(
+                    id::EARLY_KEPT,
+                    "no answer on an early channel before the id",
+                    received,
+                );
             }
             match channel.asked {
                 Asked::Stop => cx.flag(
@@ -150,7 +190,9 @@ impl Channels {
                     "the channel's finish alone",
                     format!("a channel answer of {}", Length(frame.payload.len())),
                 ),
-                Asked::Carried if !early => run.asks.answered(frame.channel, &frame.payload, excuse, cx),
+                Asked::Carried if !early => {
+                    run.asks.answered(frame.channel, &frame.payload, excuse, cx)
+                }
                 _ => {}
             }
             return;
@@ -163,7 +205,8 @@ impl Channels {
         }
         if channel.again {
             // What was asked again may have come after the finish. Only where it cannot have is the channel known.
-            channel.ignored = channel.asked == Asked::Carried && run.asks.again_was_certain(frame.channel);
+            channel.ignored =
+                channel.asked == Asked::Carried && run.asks.again_was_certain(frame.channel);
             channel.doubtful = !channel.ignored;
             if channel.doubtful {
                 return;
@@ -181,7 +224,11 @@ impl Channels {
     pub(super) fn server_asks(&mut self, frame: &Frame, cx: &mut Cx<'_>) {
         if !self.server.insert(frame.channel) {
             let received = "a number that its unfinished channel has";
-            cx.flag(id::CHANNEL_LIVE_NUMBER, "a channel number that the server has not open", received);
+            cx.flag(
+                id::CHANNEL_LIVE_NUMBER,
+                "a channel number that the server has not open",
+                received,
+            );
         }
     }
 

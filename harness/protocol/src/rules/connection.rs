@@ -36,7 +36,12 @@ pub(super) struct ClientLink {
 
 impl ClientLink {
     pub(super) fn new(id: LinkId) -> Self {
-        Self { id, credential: Credential::Missing, premature: HashMap::new(), scopes: HashMap::new() }
+        Self {
+            id,
+            credential: Credential::Missing,
+            premature: HashMap::new(),
+            scopes: HashMap::new(),
+        }
     }
 
     pub(super) fn scope(&self, number: u32) -> Option<&Scope> {
@@ -45,7 +50,9 @@ impl ClientLink {
 
     /// Whether a request came before the credential.
     pub(super) fn spoke_too_soon(&self, request: RunRef) -> bool {
-        self.premature.get(&request.scope).is_some_and(|count| request.generation < *count)
+        self.premature
+            .get(&request.scope)
+            .is_some_and(|count| request.generation < *count)
     }
 
     pub(super) fn event(&mut self, sender: Role, what: &What, runs: &mut Runs, cx: &mut Cx<'_>) {
@@ -55,8 +62,17 @@ impl ClientLink {
                 let received = format!("a text message of {}", Length(text.len()));
                 cx.flag(id::BINARY_ONLY, "binary messages", received);
             }
-            (_, What::Opened { subprotocol: Some(_) }) => {
-                cx.flag(id::HANDSHAKE_PLAIN, "a reply without a subprotocol", "a reply that names one");
+            (
+                _,
+                What::Opened {
+                    subprotocol: Some(_),
+                },
+            ) => {
+                cx.flag(
+                    id::HANDSHAKE_PLAIN,
+                    "a reply without a subprotocol",
+                    "a reply that names one",
+                );
             }
             (Role::Client, What::Binary(message)) => self.client_sent(message, runs, cx),
             (_, What::Closed) => self.end_runs(runs, cx),
@@ -84,8 +100,15 @@ impl ClientLink {
                 *self.premature.entry(frame.scope).or_default() += 1;
             }
             FrameType::Request => {
-                let before = self.premature.get(&frame.scope).copied().unwrap_or_default();
-                let scope = self.scopes.entry(frame.scope).or_insert_with(|| Scope::after(before));
+                let before = self
+                    .premature
+                    .get(&frame.scope)
+                    .copied()
+                    .unwrap_or_default();
+                let scope = self
+                    .scopes
+                    .entry(frame.scope)
+                    .or_insert_with(|| Scope::after(before));
                 scope.requested(self.id, &frame, runs, cx);
                 scope.after_end |= self.credential == Credential::Repeated;
             }
@@ -101,11 +124,18 @@ impl ClientLink {
     fn provider_sent(&mut self, message: &Bytes, runs: &mut Runs, cx: &mut Cx<'_>) {
         let refused = match self.credential {
             Credential::Missing => Some((id::AUTH_NOTHING_BEFORE, "nothing before the credential")),
-            Credential::Malformed => Some((id::AUTH_REJECTED_SILENTLY, "nothing after a credential of no known form")),
+            Credential::Malformed => Some((
+                id::AUTH_REJECTED_SILENTLY,
+                "nothing after a credential of no known form",
+            )),
             Credential::Given | Credential::Repeated => None,
         };
         if let Some((rule, allowed)) = refused {
-            cx.flag(rule, allowed, format!("a message of {}", Length(message.len())));
+            cx.flag(
+                rule,
+                allowed,
+                format!("a message of {}", Length(message.len())),
+            );
             return;
         }
         let Some(frame) = frames::from_server(message, cx) else {
@@ -114,14 +144,21 @@ impl ClientLink {
         let Some(scope) = self.scopes.get_mut(&frame.scope) else {
             let received = format!("a {} for a scope that it did not open", frame.kind.name());
             if self.premature.contains_key(&frame.scope) {
-                cx.flag(id::AUTH_NOTHING_BEFORE, "nothing for a request before the credential", received);
+                cx.flag(
+                    id::AUTH_NOTHING_BEFORE,
+                    "nothing for a request before the credential",
+                    received,
+                );
             } else {
                 cx.flag(id::FRAME_HEADER, "scopes that the client opened", received);
             }
             return;
         };
         if scope.after_end {
-            let received = format!("a {} for a request after the second credential", frame.kind.name());
+            let received = format!(
+                "a {} for a request after the second credential",
+                frame.kind.name()
+            );
             cx.flag(id::AUTH_SECOND_ENDS, "the end of the connection", received);
             return;
         }

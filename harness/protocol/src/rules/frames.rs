@@ -11,7 +11,11 @@ use crate::wire::{Frame, FrameType, Rule};
 pub(super) fn from_server(message: &Bytes, cx: &mut Cx<'_>) -> Option<Frame> {
     let frame = read(message, cx)?;
     if matches!(frame.kind, FrameType::Authorization | FrameType::Request) {
-        cx.flag(id::FRAME_SERVER_TYPES, "a frame of a type from 2 to 6", format!("the type {}", frame.kind.byte()));
+        cx.flag(
+            id::FRAME_SERVER_TYPES,
+            "a frame of a type from 2 to 6",
+            format!("the type {}", frame.kind.byte()),
+        );
         return None;
     }
     finish_is_empty(&frame, cx);
@@ -22,7 +26,11 @@ pub(super) fn from_server(message: &Bytes, cx: &mut Cx<'_>) -> Option<Frame> {
 pub(super) fn from_client(message: &Bytes, cx: &mut Cx<'_>) -> Option<Frame> {
     let frame = read(message, cx)?;
     if matches!(frame.kind, FrameType::Response | FrameType::ResponseFinish) {
-        cx.flag(id::FRAME_SERVER_TYPES, "a frame of the types 1, 4, 5 or 6", format!("the type {}", frame.kind.byte()));
+        cx.flag(
+            id::FRAME_SERVER_TYPES,
+            "a frame of the types 1, 4, 5 or 6",
+            format!("the type {}", frame.kind.byte()),
+        );
         return None;
     }
     finish_is_empty(&frame, cx);
@@ -33,7 +41,11 @@ fn read(message: &Bytes, cx: &mut Cx<'_>) -> Option<Frame> {
     match Frame::decode(message.clone()) {
         Ok(frame) => Some(frame),
         Err(fault) => {
-            let rule = if fault.rule == Rule::FrameShort { id::FRAME_HEADER } else { id::FRAME_SERVER_TYPES };
+            let rule = if fault.rule == Rule::FrameShort {
+                id::FRAME_HEADER
+            } else {
+                id::FRAME_SERVER_TYPES
+            };
             cx.flag(rule, fault.expected, fault.found);
             None
         }
@@ -43,6 +55,10 @@ fn read(message: &Bytes, cx: &mut Cx<'_>) -> Option<Frame> {
 fn finish_is_empty(frame: &Frame, cx: &mut Cx<'_>) {
     if frame.kind.is_finish() && !frame.payload.is_empty() {
         let received = format!("{} behind the header", Length(frame.payload.len()));
-        cx.flag(id::FRAME_FINISH_EMPTY, format!("a finish of {HEADER} bytes"), received);
+        cx.flag(
+            id::FRAME_FINISH_EMPTY,
+            format!("a finish of {HEADER} bytes"),
+            received,
+        );
     }
 }

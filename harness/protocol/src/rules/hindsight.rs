@@ -27,7 +27,10 @@ impl Ids {
     /// A run got its id.
     pub(super) fn add(&mut self, given: String, request: &Request, cx: &mut Cx<'_>) {
         if derived(&given, request) {
-            let received = format!("an id of {} that has a part in common with the request", Length(given.len()));
+            let received = format!(
+                "an id of {} that has a part in common with the request",
+                Length(given.len())
+            );
             cx.flag(id::ID_NOT_DERIVED, "an id of the provider's own", received);
         }
         if self.seen.contains(&given) {
@@ -46,14 +49,25 @@ impl Ids {
         }
         let bits = bits_between(&self.seen);
         if bits < BITS {
-            let received = format!("{} ids that leave {bits:.0} bits open between them", self.seen.len());
-            cx.flag_at(self.last, id::ID_UNGUESSABLE, format!("ids that differ in {BITS} bits or more"), received);
+            let received = format!(
+                "{} ids that leave {bits:.0} bits open between them",
+                self.seen.len()
+            );
+            cx.flag_at(
+                self.last,
+                id::ID_UNGUESSABLE,
+                format!("ids that differ in {BITS} bits or more"),
+                received,
+            );
         }
     }
 }
 
 fn derived(given: &str, request: &Request) -> bool {
-    let digest = request.digest.split_once(':').map_or(request.digest.as_str(), |(_, hex)| hex);
+    let digest = request
+        .digest
+        .split_once(':')
+        .map_or(request.digest.as_str(), |(_, hex)| hex);
     let mut chosen = Vec::new();
     if digest.len() >= TELLING {
         chosen.push(digest.to_owned());
@@ -77,7 +91,12 @@ fn bits_between(ids: &HashSet<String>) -> f64 {
         let lengths = ids.iter().map(|other| {
             let same = |(a, b): &(u8, u8)| a == b;
             if reverse {
-                first.bytes().rev().zip(other.bytes().rev()).take_while(same).count()
+                first
+                    .bytes()
+                    .rev()
+                    .zip(other.bytes().rev())
+                    .take_while(same)
+                    .count()
             } else {
                 first.bytes().zip(other.bytes()).take_while(same).count()
             }
@@ -93,12 +112,26 @@ fn bits_between(ids: &HashSet<String>) -> f64 {
     };
     let shortest = parts().map(<[u8]>::len).min().unwrap_or(0);
     let has = |class: fn(&u8) -> bool| parts().flatten().any(class);
-    let hex = !parts().flatten().any(|b| b.is_ascii_alphabetic() && !b.is_ascii_hexdigit());
-    let lower = if has(u8::is_ascii_lowercase) { if hex { 6 } else { 26 } } else { 0 };
-    let upper = if has(u8::is_ascii_uppercase) { if hex { 6 } else { 26 } } else { 0 };
+    let hex = !parts()
+        .flatten()
+        .any(|b| b.is_ascii_alphabetic() && !b.is_ascii_hexdigit());
+    let lower = if has(u8::is_ascii_lowercase) {
+        if hex { 6 } else { 26 }
+    } else {
+        0
+    };
+    let upper = if has(u8::is_ascii_uppercase) {
+        if hex { 6 } else { 26 }
+    } else {
+        0
+    };
     let digits = if has(u8::is_ascii_digit) { 10 } else { 0 };
     // Hyphens and the like between the groups of an id say nothing.
-    let telling = parts().map(|part| part.iter().filter(|b| b.is_ascii_alphanumeric() || !b.is_ascii()).count());
+    let telling = parts().map(|part| {
+        part.iter()
+            .filter(|b| b.is_ascii_alphanumeric() || !b.is_ascii())
+            .count()
+    });
     let letters: u32 = lower + upper + digits;
     let alphabet = f64::from(letters.max(2));
     let length = telling.min().unwrap_or(0).min(shortest);

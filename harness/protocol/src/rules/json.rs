@@ -24,10 +24,16 @@ fn same(a: &str, b: &str, depth: usize) -> bool {
     match (a.bytes().next(), b.bytes().next()) {
         (Some(b'{'), Some(b'{')) => members(a).zip(members(b)).is_some_and(|(a, b)| {
             a.len() == b.len()
-                && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a.get(), b.get(), depth - 1)))
+                && a.iter().all(|(name, a)| {
+                    b.get(name)
+                        .is_some_and(|b| same(a.get(), b.get(), depth - 1))
+                })
         }),
         (Some(b'['), Some(b'[')) => elements(a).zip(elements(b)).is_some_and(|(a, b)| {
-            a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| same(a.get(), b.get(), depth - 1))
+            a.len() == b.len()
+                && a.iter()
+                    .zip(&b)
+                    .all(|(a, b)| same(a.get(), b.get(), depth - 1))
         }),
         (Some(b'"'), Some(b'"')) => string(a).zip(string(b)).is_some_and(|(a, b)| a == b),
         _ => false,
@@ -43,7 +49,9 @@ fn elements(text: &str) -> Option<Vec<&RawValue>> {
 }
 
 fn string(text: &str) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Name<'_>>(text).ok().map(|name| name.0)
+    serde_json::from_str::<Name<'_>>(text)
+        .ok()
+        .map(|name| name.0)
 }
 
 /// The value of the member `type` of an object, if it is a string.
@@ -53,7 +61,9 @@ pub(super) fn type_of(body: &[u8]) -> Option<String> {
         #[serde(rename = "type")]
         name: String,
     }
-    serde_json::from_slice::<Typed>(body).ok().map(|typed| typed.name)
+    serde_json::from_slice::<Typed>(body)
+        .ok()
+        .map(|typed| typed.name)
 }
 
 /// Whether a text is one JSON value.
@@ -81,7 +91,11 @@ fn collect(text: &str, least: usize, depth: usize, into: &mut Vec<String>) {
                 collect(value.get(), least, depth - 1, into);
             }
         }
-        Some(b'"') => into.extend(string(text).filter(|s| s.len() >= least).map(Cow::into_owned)),
+        Some(b'"') => into.extend(
+            string(text)
+                .filter(|s| s.len() >= least)
+                .map(Cow::into_owned),
+        ),
         _ => {}
     }
 }
@@ -92,11 +106,17 @@ mod tests {
 
     #[test]
     fn order_and_spelling_do_not_count_and_digits_do() {
-        assert!(same_value(r#"{"a":[1, "A"],"b":null}"#, "{ \"b\" : null, \"a\" : [1,\"\\u0041\"] }"));
+        assert!(same_value(
+            r#"{"a":[1, "A"],"b":null}"#,
+            "{ \"b\" : null, \"a\" : [1,\"\\u0041\"] }"
+        ));
         assert!(!same_value("1.0", "1"));
         assert!(!same_value("[1,2]", "[2,1]"));
         assert!(!same_value(r#"{"a":1}"#, r#"{"a":1,"b":2}"#));
-        assert!(!same_value("12345678901234567890123", "12345678901234567890124"));
+        assert!(!same_value(
+            "12345678901234567890123",
+            "12345678901234567890124"
+        ));
     }
 
     #[test]

@@ -23,7 +23,9 @@ mod violation;
 
 use std::collections::HashMap;
 
-pub use catalogue::{Catalogue, CatalogueError, Iut, Requirement, RequirementId, Revision, Source, Strength};
+pub use catalogue::{
+    Catalogue, CatalogueError, Iut, Requirement, RequirementId, Revision, Source, Strength,
+};
 pub use violation::Violation;
 
 use self::begin_link::{BeginLink, Claim};
@@ -78,14 +80,23 @@ impl Checkers {
     /// Checkers for a scenario of which every link of the provider's is seen.
     #[must_use]
     pub fn new(profile: &'static Profile) -> Self {
-        Self { profile, complete: true, links: HashMap::new(), runs: Runs::default(), last: 0 }
+        Self {
+            profile,
+            complete: true,
+            links: HashMap::new(),
+            runs: Runs::default(),
+            last: 0,
+        }
     }
 
     /// Checkers for client links alone, as a tap sees them: what a proxy did or did not send is not known, so nothing
     /// is held against it.
     #[must_use]
     pub fn client_side(profile: &'static Profile) -> Self {
-        Self { complete: false, ..Self::new(profile) }
+        Self {
+            complete: false,
+            ..Self::new(profile)
+        }
     }
 
     /// Announces a link, before its first event. A begin link whose run is not known is taken to serve the run whose
@@ -117,9 +128,16 @@ impl Checkers {
     /// Judges one event, of a link that has been announced.
     pub fn event(&mut self, event: &Event, out: &mut Vec<Violation>) {
         self.last = event.seq;
-        let mut cx = Cx { profile: self.profile, seq: event.seq, complete: self.complete, out };
+        let mut cx = Cx {
+            profile: self.profile,
+            seq: event.seq,
+            complete: self.complete,
+            out,
+        };
         match self.links.get_mut(&event.link) {
-            Some(Watched::Client(link)) => link.event(event.sender, &event.what, &mut self.runs, &mut cx),
+            Some(Watched::Client(link)) => {
+                link.event(event.sender, &event.what, &mut self.runs, &mut cx)
+            }
             Some(Watched::Begin(begin)) => {
                 begin.note(&event.what, &mut self.runs);
                 if let Some(reference) = begin.wants_claim() {
@@ -179,7 +197,12 @@ impl Checkers {
 
     /// The scenario is over: adds what only shows in hindsight.
     pub fn end(&mut self, out: &mut Vec<Violation>) {
-        let mut cx = Cx { profile: self.profile, seq: self.last, complete: self.complete, out };
+        let mut cx = Cx {
+            profile: self.profile,
+            seq: self.last,
+            complete: self.complete,
+            out,
+        };
         for run in self.runs.iter_mut() {
             run.relay.end(&mut cx);
         }

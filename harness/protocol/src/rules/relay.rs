@@ -192,9 +192,15 @@ impl Relay {
             return;
         }
         let missing = self.missing.iter().filter(|it| !it.reported);
-        into.extend(missing.map(|it| Outstanding { kind: OutstandingKind::Chunk, seq: it.seq }));
+        into.extend(missing.map(|it| Outstanding {
+            kind: OutstandingKind::Chunk,
+            seq: it.seq,
+        }));
         let due = self.due.iter().filter(|due| !due.optional);
-        into.extend(due.map(|due| Outstanding { kind: due.word.outstanding(), seq: due.seq }));
+        into.extend(due.map(|due| Outstanding {
+            kind: due.word.outstanding(),
+            seq: due.seq,
+        }));
     }
 
     fn push(&mut self, word: Word, payload: &Bytes, seq: u64, outside: bool) {
@@ -202,14 +208,27 @@ impl Relay {
             self.blind = true;
             return;
         }
-        let body = if word == Word::Active { Bytes::new() } else { payload.slice(1..) };
+        let body = if word == Word::Active {
+            Bytes::new()
+        } else {
+            payload.slice(1..)
+        };
         let optional = outside && word == Word::Chunk;
-        self.due.push_back(Due { word, body, seq, optional, outside });
+        self.due.push_back(Due {
+            word,
+            body,
+            seq,
+            optional,
+            outside,
+        });
     }
 
     /// The client got a word after the id. Tells whether the proxy itself may have sent it outside a loop.
     pub(super) fn delivered(&mut self, word: Word, body: Bytes, cx: &mut Cx<'_>) -> bool {
-        if self.missing.is_empty() && self.rest.is_none() && self.due.front().is_some_and(|due| due.is(word, &body)) {
+        if self.missing.is_empty()
+            && self.rest.is_none()
+            && self.due.front().is_some_and(|due| due.is(word, &body))
+        {
             let Some(due) = self.due.pop_front() else {
                 return false;
             };
@@ -269,23 +288,45 @@ impl Relay {
         }
         let mut flagged = Vec::new();
         for due in self.due.iter().take(before).filter(|due| !due.optional) {
-            let overtaken = due.word == Word::Chunk && word == Word::Chunk && self.missing.len() < MISSING;
+            let overtaken =
+                due.word == Word::Chunk && word == Word::Chunk && self.missing.len() < MISSING;
             if !overtaken && !flagged.contains(&due.word) {
                 flagged.push(due.word);
-                let allowed = format!("{} that the proxy sent first (event {})", due.word.name(), due.seq);
-                cx.flag(due.word.relayed(), allowed, format!("{} that it sent later", word.name()));
+                let allowed = format!(
+                    "{} that the proxy sent first (event {})",
+                    due.word.name(),
+                    due.seq
+                );
+                cx.flag(
+                    due.word.relayed(),
+                    allowed,
+                    format!("{} that it sent later", word.name()),
+                );
             }
             if due.word == Word::Chunk && self.missing.len() < MISSING {
-                self.missing.push(Missing { body: due.body.clone(), seq: due.seq, reported: !overtaken });
+                self.missing.push(Missing {
+                    body: due.body.clone(),
+                    seq: due.seq,
+                    reported: !overtaken,
+                });
             }
         }
     }
 
     /// Chunks that were overtaken can no longer come in their loop.
     fn report_missing(&mut self, cx: &mut Cx<'_>) {
-        if let Some(lost) = self.missing.iter().find(|it| !it.reported).filter(|_| !self.released) {
+        if let Some(lost) = self
+            .missing
+            .iter()
+            .find(|it| !it.reported)
+            .filter(|_| !self.released)
+        {
             let allowed = format!("first the chunk that the proxy sent at event {}", lost.seq);
-            cx.flag(id::CHUNK_RELAYED, allowed, "the end of its loop or of the run");
+            cx.flag(
+                id::CHUNK_RELAYED,
+                allowed,
+                "the end of its loop or of the run",
+            );
         }
         for missing in &mut self.missing {
             missing.reported = true;
@@ -319,20 +360,40 @@ impl Relay {
         let changed = self.due.iter().take(RECENT).position(changed);
         if let Some(at) = changed {
             self.skip(at, Word::Chunk, cx);
-            let sent = self.due.get(at).map(|due| due.body.clone()).unwrap_or_default();
-            cx.flag(id::CHUNK_VERBATIM, "the proxy's chunk byte for byte", difference(body, &sent));
+            let sent = self
+                .due
+                .get(at)
+                .map(|due| due.body.clone())
+                .unwrap_or_default();
+            cx.flag(
+                id::CHUNK_VERBATIM,
+                "the proxy's chunk byte for byte",
+                difference(body, &sent),
+            );
             return self.take(at);
         }
-        if let Some(at) = self.missing.iter().position(|it| same_chunk_changed(body, &it.body)) {
+        if let Some(at) = self
+            .missing
+            .iter()
+            .position(|it| same_chunk_changed(body, &it.body))
+        {
             let late = self.missing.remove(at);
-            cx.flag(id::CHUNK_VERBATIM, "the proxy's chunk byte for byte", difference(body, &late.body));
+            cx.flag(
+                id::CHUNK_VERBATIM,
+                "the proxy's chunk byte for byte",
+                difference(body, &late.body),
+            );
             return false;
         }
         let allowed = match self.due.iter().find(|due| !due.optional) {
             Some(due) => format!("{} that the proxy sent", due.word.name()),
             None => "nothing, since everything that the proxy sent has come".to_owned(),
         };
-        cx.flag(id::CHUNK_NOT_INVENTED, allowed, format!("a chunk of {length} that the proxy did not send"));
+        cx.flag(
+            id::CHUNK_NOT_INVENTED,
+            allowed,
+            format!("a chunk of {length} that the proxy did not send"),
+        );
         false
     }
 
@@ -341,16 +402,36 @@ impl Relay {
         let at = self.position(|due| due.word == Word::Chunk && !due.body.is_empty())?;
         let first = self.due.get(at)?.body.clone();
         let allowed = "each chunk of the proxy's as one response";
-        if !body.is_empty() && first.len() > body.len() && first.starts_with(body) && !json::is_json(body) {
+        if !body.is_empty()
+            && first.len() > body.len()
+            && first.starts_with(body)
+            && !json::is_json(body)
+        {
             self.skip(at, Word::Chunk, cx);
-            cx.flag(id::CHUNK_ONE_EACH, allowed, format!("the first {} of {}", Length(body.len()), first.len()));
+            cx.flag(
+                id::CHUNK_ONE_EACH,
+                allowed,
+                format!("the first {} of {}", Length(body.len()), first.len()),
+            );
             self.rest = Some(first.slice(body.len()..));
             return Some(self.take(at));
         }
-        let second = self.due.get(at + 1).filter(|due| due.word == Word::Chunk && !due.body.is_empty())?.body.clone();
-        if body.len() >= first.len() + second.len() && body.starts_with(&first) && body.ends_with(&second) {
+        let second = self
+            .due
+            .get(at + 1)
+            .filter(|due| due.word == Word::Chunk && !due.body.is_empty())?
+            .body
+            .clone();
+        if body.len() >= first.len() + second.len()
+            && body.starts_with(&first)
+            && body.ends_with(&second)
+        {
             self.skip(at, Word::Chunk, cx);
-            cx.flag(id::CHUNK_ONE_EACH, allowed, format!("several chunks in one response of {}", Length(body.len())));
+            cx.flag(
+                id::CHUNK_ONE_EACH,
+                allowed,
+                format!("several chunks in one response of {}", Length(body.len())),
+            );
             return Some(self.take(at + 1));
         }
         None
@@ -358,22 +439,40 @@ impl Relay {
 
     fn strange_word(&mut self, word: Word, body: &Bytes, cx: &mut Cx<'_>) -> bool {
         let spoken = |due: &Due| due.word == Word::Chunk && speaks(&due.body, word);
-        let same = |due: &Due| word == Word::Inactive && due.word == Word::Chunk && due.body == body;
+        let same =
+            |due: &Due| word == Word::Inactive && due.word == Word::Chunk && due.body == body;
         if let Some(at) = self.position(same) {
             return self.forged(at, word, cx);
         }
-        if let Some(at) = self.position(|due| word == Word::Inactive && due.word == Word::Inactive) {
+        if let Some(at) = self.position(|due| word == Word::Inactive && due.word == Word::Inactive)
+        {
             self.skip(at, word, cx);
-            let sent = self.due.get(at).map(|due| due.body.clone()).unwrap_or_default();
-            cx.flag(id::INACTIVE_VERBATIM, "the proxy's values byte for byte", difference(body, &sent));
+            let sent = self
+                .due
+                .get(at)
+                .map(|due| due.body.clone())
+                .unwrap_or_default();
+            cx.flag(
+                id::INACTIVE_VERBATIM,
+                "the proxy's values byte for byte",
+                difference(body, &sent),
+            );
             return self.take(at);
         }
         let next = self.due.iter().position(|due| !due.optional);
         if let Some(at) = next.filter(|at| self.due.get(*at).is_some_and(spoken)) {
             return self.forged(at, word, cx);
         }
-        let rule = if word == Word::Active { id::ACTIVE_NOT_INVENTED } else { id::INACTIVE_NOT_INVENTED };
-        cx.flag(rule, "only words that the proxy sent", format!("{} that it did not send", word.name()));
+        let rule = if word == Word::Active {
+            id::ACTIVE_NOT_INVENTED
+        } else {
+            id::INACTIVE_NOT_INVENTED
+        };
+        cx.flag(
+            rule,
+            "only words that the proxy sent",
+            format!("{} that it did not send", word.name()),
+        );
         false
     }
 
@@ -381,7 +480,11 @@ impl Relay {
         if let Some(due) = self.due.get_mut(at) {
             due.optional = true;
             let allowed = format!("the chunk of event {} as a chunk", due.seq);
-            cx.flag(id::WORDS_NOT_FORGED, allowed, format!("{} in its place", word.name()));
+            cx.flag(
+                id::WORDS_NOT_FORGED,
+                allowed,
+                format!("{} in its place", word.name()),
+            );
         }
         false
     }
@@ -389,12 +492,24 @@ impl Relay {
     fn strange_error(&mut self, body: &Bytes, cx: &mut Cx<'_>) -> bool {
         if let Some(at) = self.position(|due| due.word == Word::Error) {
             self.skip(at, Word::Error, cx);
-            let sent = self.due.get(at).map(|due| due.body.clone()).unwrap_or_default();
-            cx.flag(id::ERROR_VERBATIM, "the proxy's error byte for byte", difference(body, &sent));
+            let sent = self
+                .due
+                .get(at)
+                .map(|due| due.body.clone())
+                .unwrap_or_default();
+            cx.flag(
+                id::ERROR_VERBATIM,
+                "the proxy's error byte for byte",
+                difference(body, &sent),
+            );
             return self.take(at);
         }
         let received = format!("an error of {}", Length(body.len()));
-        cx.flag(id::ERROR_ONLY_FROM_PROXY, "no error, since the proxy ended begin with none", received);
+        cx.flag(
+            id::ERROR_ONLY_FROM_PROXY,
+            "no error, since the proxy ended begin with none",
+            received,
+        );
         false
     }
 
@@ -406,7 +521,11 @@ impl Relay {
             for due in self.due.iter().filter(|due| !due.optional) {
                 if !flagged.contains(&due.word) {
                     flagged.push(due.word);
-                    let allowed = format!("first {} that the proxy sent (event {})", due.word.name(), due.seq);
+                    let allowed = format!(
+                        "first {} that the proxy sent (event {})",
+                        due.word.name(),
+                        due.seq
+                    );
                     cx.flag(due.word.relayed(), allowed, "the finish");
                 }
             }
@@ -422,7 +541,11 @@ impl Relay {
 
 /// Whether a chunk says one of the proxy's words in its own text.
 fn speaks(body: &[u8], word: Word) -> bool {
-    let name: &[u8] = if word == Word::Active { b"active" } else { b"inactive" };
+    let name: &[u8] = if word == Word::Active {
+        b"active"
+    } else {
+        b"inactive"
+    };
     json::type_of(body).is_some_and(|kind| kind.as_bytes().eq_ignore_ascii_case(name))
         || body.first() == Some(&if word == Word::Active { 8 } else { 9 })
 }
@@ -435,8 +558,19 @@ fn same_chunk_changed(received: &[u8], sent: &[u8]) -> bool {
         return true;
     }
     let longer = received.len().max(sent.len());
-    let start = received.iter().zip(sent).take_while(|(a, b)| a == b).count();
+    let start = received
+        .iter()
+        .zip(sent)
+        .take_while(|(a, b)| a == b)
+        .count();
     let left = received.len().min(sent.len()) - start;
-    let end = received.iter().rev().zip(sent.iter().rev()).take(left).take_while(|(a, b)| a == b).count();
-    (start + end) * 2 >= longer || json::type_of(received).is_some_and(|kind| json::type_of(sent) == Some(kind))
+    let end = received
+        .iter()
+        .rev()
+        .zip(sent.iter().rev())
+        .take(left)
+        .take_while(|(a, b)| a == b)
+        .count();
+    (start + end) * 2 >= longer
+        || json::type_of(received).is_some_and(|kind| json::type_of(sent) == Some(kind))
 }

@@ -64,18 +64,26 @@ pub(super) struct Request {
 impl Request {
     fn read(payload: &[u8], profile: &Profile) -> Self {
         match RunRequest::decode(profile, payload) {
-            Ok(request) => {
-                Self { readable: Readable::Yes, arguments: Some(request.arguments), digest: request.image.digest }
-            }
+            Ok(request) => Self {
+                readable: Readable::Yes,
+                arguments: Some(request.arguments),
+                digest: request.image.digest,
+            },
             Err(fault) => {
                 let readable = match fault.rule {
-                    Rule::PayloadUnknownFirstByte if payload.first().is_some_and(|tag| *tag < NO_ENDPOINT) => {
+                    Rule::PayloadUnknownFirstByte
+                        if payload.first().is_some_and(|tag| *tag < NO_ENDPOINT) =>
+                    {
                         Readable::Elsewhere
                     }
                     _ if ambiguous(&fault, payload) => Readable::Unsure,
                     _ => Readable::No(unreadable(&fault)),
                 };
-                Self { readable, arguments: None, digest: String::new() }
+                Self {
+                    readable,
+                    arguments: None,
+                    digest: String::new(),
+                }
             }
         }
     }
@@ -84,10 +92,13 @@ impl Request {
 /// Whether a payload may be read or not, as the project's notes leave it open.
 pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
     let surrogate = |four: &[u8]| {
-        four.starts_with(b"\\u") && four[2].eq_ignore_ascii_case(&b'd') && b"89abABcdefCDEF".contains(&four[3])
+        four.starts_with(b"\\u")
+            && four[2].eq_ignore_ascii_case(&b'd')
+            && b"89abABcdefCDEF".contains(&four[3])
     };
     matches!(fault.rule, Rule::JsonDepth | Rule::JsonNumberRange)
-        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding) && payload.windows(4).any(surrogate))
+        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding)
+            && payload.windows(4).any(surrogate))
 }
 
 /// The requirement that an answered request breaks, by why it cannot be read. Where the pages do not say that it
@@ -98,10 +109,13 @@ fn unreadable(fault: &Malformed) -> RequirementId {
         Rule::MemberRepeated => id::REQUEST_REPEATED_MEMBER,
         Rule::JsonTrailing => id::REQUEST_TRAILING_BYTES,
         Rule::ObjectExpected if fault.found.contains("array") => id::REQUEST_ANSWERED_BARE,
-        Rule::StringExpected | Rule::ConstantExpected if fault.found.contains("object") => id::REQUEST_ANSWERED_BARE,
-        Rule::PayloadEmpty | Rule::PayloadUnknownFirstByte | Rule::JsonSyntax | Rule::JsonEncoding => {
+        Rule::StringExpected | Rule::ConstantExpected if fault.found.contains("object") => {
             id::REQUEST_ANSWERED_BARE
         }
+        Rule::PayloadEmpty
+        | Rule::PayloadUnknownFirstByte
+        | Rule::JsonSyntax
+        | Rule::JsonEncoding => id::REQUEST_ANSWERED_BARE,
         _ => id::REQUEST_WRONG_TYPE,
     }
 }
@@ -140,7 +154,11 @@ impl Run {
         let elsewhere = matches!(request.readable, Readable::Elsewhere);
         Self {
             request,
-            phase: if elsewhere { Phase::Unjudged } else { Phase::Waiting },
+            phase: if elsewhere {
+                Phase::Unjudged
+            } else {
+                Phase::Waiting
+            },
             relay: Relay::default(),
             asks: Asks::default(),
             begin: None,
@@ -243,7 +261,12 @@ pub(super) struct Runs {
 
 impl Runs {
     /// A run request came.
-    pub(super) fn open(&mut self, reference: RunRef, payload: &[u8], profile: &Profile) -> RunIndex {
+    pub(super) fn open(
+        &mut self,
+        reference: RunRef,
+        payload: &[u8],
+        profile: &Profile,
+    ) -> RunIndex {
         let index = RunIndex(self.list.len());
         self.list.push(Run::new(payload, profile));
         self.by_reference.insert(reference, index);
@@ -293,18 +316,43 @@ impl Runs {
 
     /// The run that a begin request with these arguments most likely serves.
     pub(super) fn guess(&self, arguments: &str) -> Option<RunIndex> {
-        let candidates = || self.unbound.iter().filter_map(|index| self.get(*index).map(|run| (*index, run)));
+        let candidates = || {
+            self.unbound
+                .iter()
+                .filter_map(|index| self.get(*index).map(|run| (*index, run)))
+        };
         let sent = |run: &Run| run.request.arguments.as_ref().map(|it| it.get().to_owned());
-        let equal =
-            candidates().find(|(_, run)| run.request.arguments.as_ref().is_some_and(|it| it.get() == arguments));
-        let same =
-            || candidates().find(|(_, run)| sent(run).is_some_and(|sent| super::json::same_value(&sent, arguments)));
+        let equal = candidates().find(|(_, run)| {
+            run.request
+                .arguments
+                .as_ref()
+                .is_some_and(|it| it.get() == arguments)
+        });
+        let same = || {
+            candidates().find(|(_, run)| {
+                sent(run).is_some_and(|sent| super::json::same_value(&sent, arguments))
+            })
+        };
         let again = || {
-            let open = self.list.iter().enumerate().rev().filter(|(_, run)| run.phase != Phase::Finished);
+            let open = self
+                .list
+                .iter()
+                .enumerate()
+                .rev()
+                .filter(|(_, run)| run.phase != Phase::Finished);
             let mut equal = open.filter(|(_, run)| sent(run).is_some_and(|sent| sent == arguments));
             equal.next().map(|(index, _)| RunIndex(index))
         };
-        let only = || self.unbound.first().copied().filter(|_| self.unbound.len() == 1);
-        equal.or_else(same).map(|(index, _)| index).or_else(again).or_else(only)
+        let only = || {
+            self.unbound
+                .first()
+                .copied()
+                .filter(|_| self.unbound.len() == 1)
+        };
+        equal
+            .or_else(same)
+            .map(|(index, _)| index)
+            .or_else(again)
+            .or_else(only)
     }
 }

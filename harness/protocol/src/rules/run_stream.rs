@@ -25,7 +25,11 @@ pub(super) fn response(run: &mut Run, payload: &Bytes, around: &mut Around<'_>, 
     if let Readable::No(rule) = run.request.readable {
         if run.phase != Phase::Unjudged {
             let received = format!("a response of {}", Length(payload.len()));
-            cx.flag(rule, "the finish alone, for a request that cannot be read", received);
+            cx.flag(
+                rule,
+                "the finish alone, for a request that cannot be read",
+                received,
+            );
         }
         run.phase = Phase::Unjudged;
         return;
@@ -45,7 +49,11 @@ pub(super) fn response(run: &mut Run, payload: &Bytes, around: &mut Around<'_>, 
         Phase::Running { in_loop } => later(run, kind, in_loop, payload, around, cx),
         Phase::Refused => {
             let received = format!("{} ({})", kind.name(), Length(payload.len()));
-            cx.flag(id::REFUSAL_THEN_FINISH, "the finish, after a refusal or an early error", received);
+            cx.flag(
+                id::REFUSAL_THEN_FINISH,
+                "the finish, after a refusal or an early error",
+                received,
+            );
         }
         Phase::Errored { in_loop } => {
             let rule = match kind {
@@ -53,7 +61,11 @@ pub(super) fn response(run: &mut Run, payload: &Bytes, around: &mut Around<'_>, 
                 RunKind::Inactive if in_loop => id::ERROR_NO_INACTIVE,
                 _ => id::ERROR_THEN_FINISH,
             };
-            cx.flag(rule, "the finish, after the proxy's error", format!("the response {}", kind.name()));
+            cx.flag(
+                rule,
+                "the finish, after the proxy's error",
+                format!("the response {}", kind.name()),
+            );
         }
         Phase::Unjudged | Phase::Finished => {}
     }
@@ -70,9 +82,17 @@ fn first(run: &mut Run, kind: RunKind, payload: &Bytes, around: &mut Around<'_>,
                 Err(fault) if ambiguous(&fault, payload) => {}
                 Err(fault) => cx.flag_malformed(id::ID_WELL_FORMED, "an id", &fault),
             }
-            for again in std::mem::take(&mut run.served_again).into_iter().filter(|it| run.outlasts(it.request)) {
+            for again in std::mem::take(&mut run.served_again)
+                .into_iter()
+                .filter(|it| run.outlasts(it.request))
+            {
                 let allowed = "no proxy connection for a request on an open scope";
-                cx.flag_at(again.seq, id::SCOPE_DUPLICATE_IGNORED, allowed, "a proxy connection");
+                cx.flag_at(
+                    again.seq,
+                    id::SCOPE_DUPLICATE_IGNORED,
+                    allowed,
+                    "a proxy connection",
+                );
             }
         }
         RunKind::Error => {
@@ -84,21 +104,37 @@ fn first(run: &mut Run, kind: RunKind, payload: &Bytes, around: &mut Around<'_>,
         RunKind::Chunk | RunKind::Active | RunKind::Inactive => {
             let received = format!("the response {}", kind.name());
             if kind == RunKind::Active {
-                cx.flag(id::ACTIVE_NOT_BEFORE_ID, "no active before the id", received.clone());
+                cx.flag(
+                    id::ACTIVE_NOT_BEFORE_ID,
+                    "no active before the id",
+                    received.clone(),
+                );
             }
-            cx.flag(id::FIRST_RESPONSE, "the id, a refusal or an error first", received);
+            cx.flag(
+                id::FIRST_RESPONSE,
+                "the id, a refusal or an error first",
+                received,
+            );
         }
         _ => {
             run.phase = Phase::Refused;
             run.refused = true;
             if let Some(fault) = malformed(payload) {
                 let strict = fault.rule == Rule::MemberUnknown;
-                let rule = if strict { id::REFUSAL_STRICT } else { id::REFUSAL_WELL_FORMED };
+                let rule = if strict {
+                    id::REFUSAL_STRICT
+                } else {
+                    id::REFUSAL_WELL_FORMED
+                };
                 cx.flag_malformed(rule, "a refusal", &fault);
             }
             if run.begin.is_some() {
                 let received = "a refusal after the proxy was connected to";
-                cx.flag(id::REFUSAL_NOTHING_DEPLOYED, "no proxy connection for a refused run", received);
+                cx.flag(
+                    id::REFUSAL_NOTHING_DEPLOYED,
+                    "no proxy connection for a refused run",
+                    received,
+                );
             }
         }
     }
@@ -106,7 +142,9 @@ fn first(run: &mut Run, kind: RunKind, payload: &Bytes, around: &mut Around<'_>,
 
 /// What is wrong with a response of the server's own making.
 fn malformed(payload: &[u8]) -> Option<Malformed> {
-    RunResponse::decode(payload).err().filter(|fault| !ambiguous(fault, payload))
+    RunResponse::decode(payload)
+        .err()
+        .filter(|fault| !ambiguous(fault, payload))
 }
 
 /// Whether the proxy had begun when the id came.
@@ -116,12 +154,27 @@ fn before_begun(run: &Run, strays: bool, cx: &mut Cx<'_>) {
         None => strays,
     };
     if cx.complete && !begun {
-        let received = if run.begin.is_some() { "the id" } else { "the id, and no proxy connection" };
-        cx.flag(id::SILENT_BEFORE_ID, "no id before the proxy answered begun", received);
+        let received = if run.begin.is_some() {
+            "the id"
+        } else {
+            "the id, and no proxy connection"
+        };
+        cx.flag(
+            id::SILENT_BEFORE_ID,
+            "no id before the proxy answered begun",
+            received,
+        );
     }
 }
 
-fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &Around<'_>, cx: &mut Cx<'_>) {
+fn later(
+    run: &mut Run,
+    kind: RunKind,
+    in_loop: bool,
+    payload: &Bytes,
+    around: &Around<'_>,
+    cx: &mut Cx<'_>,
+) {
     let judged = run.judges_relay(cx);
     let body = || payload.slice(1..);
     match kind {
@@ -129,7 +182,11 @@ fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &
             let outside = !judged || run.relay.delivered(Word::Chunk, body(), cx);
             if !in_loop && !outside {
                 let received = format!("a chunk of {}", Length(payload.len() - 1));
-                cx.flag(id::CHUNK_NOT_OUTSIDE, "no chunk while no loop is open", received);
+                cx.flag(
+                    id::CHUNK_NOT_OUTSIDE,
+                    "no chunk while no loop is open",
+                    received,
+                );
             }
         }
         RunKind::Active => {
@@ -137,7 +194,11 @@ fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &
                 run.relay.delivered(Word::Active, Bytes::new(), cx);
             }
             if in_loop {
-                cx.flag(id::ACTIVE_NOT_IN_LOOP, "no active while a loop is open", "an active");
+                cx.flag(
+                    id::ACTIVE_NOT_IN_LOOP,
+                    "no active while a loop is open",
+                    "an active",
+                );
             }
             if payload.len() > 1 {
                 let received = format!("{} behind it", Length(payload.len() - 1));
@@ -150,7 +211,11 @@ fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &
                 run.relay.delivered(Word::Inactive, body(), cx);
             }
             if !in_loop {
-                cx.flag(id::INACTIVE_IN_LOOP, "no inactive while no loop is open", "an inactive");
+                cx.flag(
+                    id::INACTIVE_IN_LOOP,
+                    "no inactive while no loop is open",
+                    "an inactive",
+                );
             }
             run.phase = Phase::Running { in_loop: false };
         }
@@ -161,12 +226,20 @@ fn later(run: &mut Run, kind: RunKind, in_loop: bool, payload: &Bytes, around: &
             run.phase = Phase::Errored { in_loop };
         }
         RunKind::Id if around.duplicates => {
-            cx.flag(id::SCOPE_DUPLICATE_IGNORED, "no answer to a request on an open scope", "a second id");
+            cx.flag(
+                id::SCOPE_DUPLICATE_IGNORED,
+                "no answer to a request on an open scope",
+                "a second id",
+            );
         }
         RunKind::Id => cx.flag(id::ID_ONCE, "one id", "a second id"),
         _ => {
             let received = format!("the refusal {}", kind.name());
-            let rule = if around.duplicates { id::SCOPE_DUPLICATE_IGNORED } else { id::FIRST_RESPONSE };
+            let rule = if around.duplicates {
+                id::SCOPE_DUPLICATE_IGNORED
+            } else {
+                id::FIRST_RESPONSE
+            };
             cx.flag(rule, "no refusal after the id", received);
         }
     }
@@ -181,7 +254,8 @@ pub(super) fn finish(run: &mut Run, duplicates: bool, trouble: bool, cx: &mut Cx
                 (false, true) => id::SURVIVES_CHANNELS,
                 (false, false) => id::QUIET_ALLOWED,
             };
-            let allowed = "no finish before a stop, the proxy's end or error, or the connection's end";
+            let allowed =
+                "no finish before a stop, the proxy's end or error, or the connection's end";
             cx.flag(rule, allowed, "the finish");
         }
         run.relay.finish(cx);

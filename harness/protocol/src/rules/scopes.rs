@@ -48,19 +48,31 @@ struct Open {
 
 impl Open {
     fn new(run: RunIndex) -> Self {
-        Self { run, channels: Channels::default(), duplicates: Vec::new(), more: false }
+        Self {
+            run,
+            channels: Channels::default(),
+            duplicates: Vec::new(),
+            more: false,
+        }
     }
 }
 
 impl Scope {
     /// A scope number under which some requests came that no server serves.
     pub(super) fn after(requests: u32) -> Self {
-        Self { requests, ..Self::default() }
+        Self {
+            requests,
+            ..Self::default()
+        }
     }
 
     /// The client requests something under this number.
     pub(super) fn requested(&mut self, link: LinkId, frame: &Frame, runs: &mut Runs, cx: &Cx<'_>) {
-        let reference = RunRef { link, scope: frame.scope, generation: self.requests };
+        let reference = RunRef {
+            link,
+            scope: frame.scope,
+            generation: self.requests,
+        };
         self.requests = self.requests.saturating_add(1);
         match &mut self.open {
             _ if self.unclear => runs.open_unclear(reference, &frame.payload, cx),
@@ -69,7 +81,11 @@ impl Scope {
                 self.open = Some(Open::new(runs.open(reference, &frame.payload, cx.profile)));
             }
             Some(open) if open.duplicates.len() < DUPLICATES => {
-                open.duplicates.push(Duplicate { payload: frame.payload.clone(), reference, seq: cx.seq });
+                open.duplicates.push(Duplicate {
+                    payload: frame.payload.clone(),
+                    reference,
+                    seq: cx.seq,
+                });
             }
             Some(open) => open.more = true,
         }
@@ -78,7 +94,10 @@ impl Scope {
     /// The open run and the event of the request, if a request under this reference came while it was open.
     pub(super) fn duplicated(&self, reference: RunRef) -> Option<(RunIndex, u64)> {
         let open = self.open.as_ref()?;
-        let duplicate = open.duplicates.iter().find(|it| it.reference == reference)?;
+        let duplicate = open
+            .duplicates
+            .iter()
+            .find(|it| it.reference == reference)?;
         Some((open.run, duplicate.seq))
     }
 
@@ -127,7 +146,11 @@ impl Scope {
         match frame.kind {
             FrameType::Response => {
                 let had_id = run.has_id();
-                let mut around = Around { ids, duplicates: !open.duplicates.is_empty(), strays };
+                let mut around = Around {
+                    ids,
+                    duplicates: !open.duplicates.is_empty(),
+                    strays,
+                };
                 run_stream::response(run, &frame.payload, &mut around, cx);
                 if !had_id && run.has_id() {
                     open.channels.id_came(cx);
@@ -159,7 +182,10 @@ impl Scope {
         let Some(run) = runs.get_mut(open.run) else {
             return;
         };
-        let (ignored, doubtful): (Vec<_>, Vec<_>) = open.duplicates.into_iter().partition(|it| run.outlasts(it.seq));
+        let (ignored, doubtful): (Vec<_>, Vec<_>) = open
+            .duplicates
+            .into_iter()
+            .partition(|it| run.outlasts(it.seq));
         run_stream::finish(run, !ignored.is_empty(), open.channels.trouble, cx);
         self.ignored = ignored.iter().map(|it| it.reference).collect();
         self.unclear = !doubtful.is_empty() || open.more;

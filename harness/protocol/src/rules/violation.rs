@@ -34,7 +34,12 @@ pub(super) struct Cx<'a> {
 
 impl Cx<'_> {
     /// The event at hand breaks a requirement.
-    pub fn flag(&mut self, requirement: RequirementId, allowed: impl Into<String>, received: impl Into<String>) {
+    pub fn flag(
+        &mut self,
+        requirement: RequirementId,
+        allowed: impl Into<String>,
+        received: impl Into<String>,
+    ) {
         self.flag_at(self.seq, requirement, allowed, received);
     }
 
@@ -46,8 +51,13 @@ impl Cx<'_> {
         allowed: impl Into<String>,
         received: impl Into<String>,
     ) {
-        let violation =
-            Violation { requirement, seq, allowed: allowed.into(), received: received.into(), pointer: None };
+        let violation = Violation {
+            requirement,
+            seq,
+            allowed: allowed.into(),
+            received: received.into(),
+            pointer: None,
+        };
         self.out.push(violation);
     }
 
@@ -78,6 +88,14 @@ impl fmt::Display for Length {
 
 /// How one run of bytes differs from another, without quoting either.
 pub(super) fn difference(received: &[u8], sent: &[u8]) -> String {
-    let same = received.iter().zip(sent).take_while(|(a, b)| a == b).count();
-    format!("{} instead of {}, different from byte {same} on", Length(received.len()), Length(sent.len()))
+    let same = received
+        .iter()
+        .zip(sent)
+        .take_while(|(a, b)| a == b)
+        .count();
+    format!(
+        "{} instead of {}, different from byte {same} on",
+        Length(received.len()),
+        Length(sent.len())
+    )
 }

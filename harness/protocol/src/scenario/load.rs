@@ -551,6 +551,23 @@ impl Loader {
                 self.mistakes.extend(reader.finish());
                 out.extend(self.steps(source, &inner, iut, Part::Control, defaults, playing));
             }
+            "any number of" => {
+                let inner = reader.value().clone();
+                self.mistakes.extend(reader.finish());
+                let steps = self.steps(source, &inner, iut, part, defaults, playing);
+                let expects = |step: &Step| {
+                    matches!(
+                        step.action,
+                        Action::ClientExpects(_) | Action::ProxyExpects(_)
+                    )
+                };
+                if !steps.iter().all(expects) {
+                    let why = "only expectations can be met any number of times".to_owned();
+                    let member = "any number of".to_owned();
+                    self.mistake(source, &inner.place, MistakeKind::BadValue { member, why });
+                }
+                out.push(plain(Action::AnyNumberOf(steps)));
+            }
             verb @ ("either order" | "one of") => {
                 let inner = reader.value().clone();
                 self.mistakes.extend(reader.finish());

@@ -113,7 +113,7 @@ impl Scenario {
                     Action::EitherOrder(branches) | Action::OneOf(branches) => {
                         branches.iter().for_each(|branch| walk(branch, visit));
                     }
-                    Action::Repeat(_, inner) => walk(inner, visit),
+                    Action::Repeat(_, inner) | Action::AnyNumberOf(inner) => walk(inner, visit),
                     _ => {}
                 }
             }
@@ -175,6 +175,8 @@ pub enum Action {
     EitherOrder(Vec<Vec<Step>>),
     /// Exactly one branch happens; its first step decides.
     OneOf(Vec<Vec<Step>>),
+    /// Any number of these expectations, none included, are met before the next one is.
+    AnyNumberOf(Vec<Step>),
     /// The steps happen this many times.
     Repeat(u32, Vec<Step>),
     /// The scenario cannot go on for this reason.

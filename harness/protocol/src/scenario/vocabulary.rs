@@ -175,6 +175,10 @@ pub(super) const STEP_KEYS: &[(&str, &str)] = &[
         "one of",
         "branches of which exactly one happens; the first step of each decides",
     ),
+    (
+        "any number of",
+        "expectations that may be met, however often, before the next one is",
+    ),
     ("repeat", "how often the `steps` happen"),
     (
         "not applicable",
@@ -270,6 +274,7 @@ pub fn json_schema() -> Value {
     ));
     steps.push(object("control", list.clone(), json!({})));
     steps.push(object("witness", list.clone(), json!({})));
+    steps.push(object("any number of", list.clone(), json!({})));
     steps.push(object("either order", branches.clone(), json!({})));
     steps.push(object("one of", branches, json!({})));
     steps.push(object(

@@ -52,7 +52,13 @@ fn an_answer_is_lost() {
     let mut talk = enqueued();
     talk.proxy_answers(70, [0]);
     let seq = talk.events() - 2;
-    assert_eq!(talk.outstanding(), [Outstanding { kind: OutstandingKind::Answer, seq }]);
+    assert_eq!(
+        talk.outstanding(),
+        [Outstanding {
+            kind: OutstandingKind::Answer,
+            seq
+        }]
+    );
     talk.ended(3);
     assert_eq!(talk.outstanding(), []);
     talk.breaks(&["enqueue.answer-relayed"]);

@@ -103,7 +103,10 @@ fn a_begin_that_does_not_read() {
 fn arguments_are_changed() {
     for (arguments, broken) in [
         (r#"{"a":"x","b":1.50}"#, &["begin.arguments-bytes"][..]),
-        (r#"{ "b": 1.5, "a": "x" }"#, &["begin.arguments-value", "begin.arguments-bytes"]),
+        (
+            r#"{ "b": 1.5, "a": "x" }"#,
+            &["begin.arguments-value", "begin.arguments-bytes"],
+        ),
         ("null", &["begin.arguments-value", "begin.arguments-bytes"]),
     ] {
         for reference in [Some(run()), None] {
@@ -139,7 +142,10 @@ fn the_begin_envelope_is_free() {
     talk.request(RUN, &request(ARGUMENTS));
     let link = talk.proxy_link(None);
     talk.tell_run(link, run());
-    talk.begin(&word(0, format!("{{ \"more\" : [] ,\n\"arguments\" : {ARGUMENTS} }} ")));
+    talk.begin(&word(
+        0,
+        format!("{{ \"more\" : [] ,\n\"arguments\" : {ARGUMENTS} }} "),
+    ));
     talk.proxy_says(BEGUN, "[]");
     talk.gets(0, ID);
     talk.stops();

@@ -27,7 +27,13 @@ fn something_after_a_channels_finish() {
 
 #[test]
 fn an_unreadable_channel_request_is_answered() {
-    for payload in [&[][..], &[200], &[READ, b'{'], &[5, 0, 0, 1], &[DEQUEUE, b'[', b']']] {
+    for payload in [
+        &[][..],
+        &[200],
+        &[READ, b'{'],
+        &[5, 0, 0, 1],
+        &[DEQUEUE, b'[', b']'],
+    ] {
         let mut talk = Talk::running();
         talk.asks(4, payload);
         talk.answered(4, [1, b'0']);
@@ -85,7 +91,10 @@ fn an_early_channel_is_finished() {
     talk.gets(0, ID);
     let violations = talk.violations();
     assert_eq!(violations.len(), 1, "{violations:#?}");
-    assert_eq!(violations[0].requirement.as_str(), "run.early-channels-kept");
+    assert_eq!(
+        violations[0].requirement.as_str(),
+        "run.early-channels-kept"
+    );
     assert_eq!(violations[0].seq, at);
 }
 

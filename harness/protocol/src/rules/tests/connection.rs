@@ -22,7 +22,11 @@ fn a_text_message_from_the_server() {
 #[test]
 fn a_short_message_from_the_server() {
     let mut talk = Talk::running();
-    talk.at(CLIENT, Role::Provider, What::Binary(vec![2, 0, 0, 0, 1].into()));
+    talk.at(
+        CLIENT,
+        Role::Provider,
+        What::Binary(vec![2, 0, 0, 0, 1].into()),
+    );
     talk.breaks(&["frame.header"]);
 }
 
@@ -84,7 +88,10 @@ fn a_request_before_the_credential_is_dropped_and_still_counts() {
     talk.request(RUN, &request("[]"));
     talk.credential();
     talk.request(RUN, &request(ARGUMENTS));
-    talk.proxy_link(Some(RunRef { generation: 1, ..run() }));
+    talk.proxy_link(Some(RunRef {
+        generation: 1,
+        ..run()
+    }));
     talk.begin(&begin_request(ARGUMENTS));
     talk.proxy_says(BEGUN, "[]");
     talk.gets(0, ID);

@@ -15,7 +15,10 @@ pub struct Dice(pub u64);
 impl Dice {
     /// A number below `sides`.
     pub fn roll(&mut self, sides: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as u32 % sides
     }
 
@@ -87,7 +90,13 @@ pub struct Faithful {
 impl Faithful {
     pub fn new(seed: u64) -> Self {
         let (to_client, runs, requests) = Default::default();
-        Self { fault: Fault::None, dice: Dice(seed), to_client, runs, requests }
+        Self {
+            fault: Fault::None,
+            dice: Dice(seed),
+            to_client,
+            runs,
+            requests,
+        }
     }
 
     /// Whether to go wrong in this way now.
@@ -96,11 +105,14 @@ impl Faithful {
     }
 
     fn send(&mut self, kind: FrameType, scope: u32, channel: u32, payload: Vec<u8>) {
-        self.to_client.push_back(Frame::new(kind, scope, channel, payload));
+        self.to_client
+            .push_back(Frame::new(kind, scope, channel, payload));
     }
 
     fn open(&self, scope: u32) -> Option<usize> {
-        self.runs.iter().position(|run| run.scope == scope && !run.over)
+        self.runs
+            .iter()
+            .position(|run| run.scope == scope && !run.over)
     }
 
     /// Reads one frame of the client's.
@@ -118,9 +130,17 @@ impl Faithful {
 
     fn request(&mut self, frame: &Frame) {
         let count = self.requests.entry(frame.scope).or_default();
-        let reference = RunRef { link: CLIENT, scope: frame.scope, generation: *count };
+        let reference = RunRef {
+            link: CLIENT,
+            scope: frame.scope,
+            generation: *count,
+        };
         *count += 1;
-        if self.open(frame.scope).is_some_and(|run| self.runs[run].has_id) && self.errs(Fault::AnswersDuplicate) {
+        if self
+            .open(frame.scope)
+            .is_some_and(|run| self.runs[run].has_id)
+            && self.errs(Fault::AnswersDuplicate)
+        {
             self.send(FrameType::ResponseFinish, frame.scope, 0, vec![]);
         }
         if self.open(frame.scope).is_some() {
@@ -131,13 +151,22 @@ impl Faithful {
             return;
         };
         if self.dice.one_in(8) {
-            let refusals = [word(6, "null"), word(1, r#"{"name":"v"}"#), word(5, r#"{"mode":"ephemeral","name":""}"#)];
+            let refusals = [
+                word(6, "null"),
+                word(1, r#"{"name":"v"}"#),
+                word(5, r#"{"mode":"ephemeral","name":""}"#),
+            ];
             let refusal = refusals[self.dice.roll(3) as usize].clone();
             self.send(FrameType::Response, frame.scope, 0, refusal);
             self.send(FrameType::ResponseFinish, frame.scope, 0, vec![]);
             return;
         }
-        let begin = Frame::new(FrameType::Request, BEGIN, 3, begin_request(request.arguments.get()));
+        let begin = Frame::new(
+            FrameType::Request,
+            BEGIN,
+            3,
+            begin_request(request.arguments.get()),
+        );
         let opened = What::Opened { subprotocol: None };
         self.runs.push(Served {
             scope: frame.scope,
@@ -176,7 +205,13 @@ impl Faithful {
         }
         let held = (!run.has_id).then(|| payload.clone());
         run.stop_waits |= stop;
-        run.asked.insert(channel, Asked { carried: None, held });
+        run.asked.insert(
+            channel,
+            Asked {
+                carried: None,
+                held,
+            },
+        );
         run.order.push(channel);
         if run.has_id {
             self.serve(at, channel, &payload);
@@ -209,10 +244,20 @@ impl Faithful {
             asked.carried = Some(number);
         }
         run.carried.insert(number, channel);
-        let frame = Frame::new(FrameType::ChannelRequest, BEGIN, number, carried(payload, tag));
+        let frame = Frame::new(
+            FrameType::ChannelRequest,
+            BEGIN,
+            number,
+            carried(payload, tag),
+        );
         run.to_proxy.push_back(What::Binary(frame.encode()));
         if twice {
-            let frame = Frame::new(FrameType::ChannelRequest, BEGIN, number + 1, carried(payload, tag));
+            let frame = Frame::new(
+                FrameType::ChannelRequest,
+                BEGIN,
+                number + 1,
+                carried(payload, tag),
+            );
             run.to_proxy.push_back(What::Binary(frame.encode()));
         }
     }
@@ -253,12 +298,19 @@ impl Faithful {
             FrameType::Response => self.word(at, &frame.payload),
             FrameType::ResponseFinish => self.proxy_ended(at, None),
             FrameType::ChannelResponse => {
-                let (scope, channel) = (self.runs[at].scope, self.runs[at].carried.get(&frame.channel).copied());
+                let (scope, channel) = (
+                    self.runs[at].scope,
+                    self.runs[at].carried.get(&frame.channel).copied(),
+                );
                 if let Some(channel) = channel
                     && !self.errs(Fault::LosesAnswer)
                 {
                     let changed = self.errs(Fault::ChangesAnswer);
-                    let answer = if changed { vec![2, b'1'] } else { frame.payload.to_vec() };
+                    let answer = if changed {
+                        vec![2, b'1']
+                    } else {
+                        frame.payload.to_vec()
+                    };
                     self.send(FrameType::ChannelResponse, scope, channel, answer);
                 }
             }
@@ -280,7 +332,12 @@ impl Faithful {
                 self.send(FrameType::Response, scope, 0, word(6, error));
             }
             None if has_id => {}
-            _ => self.send(FrameType::Response, scope, 0, word(6, "\"it did not begin\"")),
+            _ => self.send(
+                FrameType::Response,
+                scope,
+                0,
+                word(6, "\"it did not begin\""),
+            ),
         }
         self.finish(at);
     }
@@ -316,7 +373,11 @@ impl Faithful {
             }
             _ => {
                 run.in_loop = false;
-                let body = if self.errs(Fault::ChangesInactive) { b"{}" } else { body };
+                let body = if self.errs(Fault::ChangesInactive) {
+                    b"{}"
+                } else {
+                    body
+                };
                 self.send(FrameType::Response, scope, 0, word(9, body));
             }
         }
@@ -349,13 +410,20 @@ impl Faithful {
     }
 
     fn begun(&mut self, at: usize) {
-        let id = format!("{{\"id\":\"{:08x}{:08x}\"}}", self.dice.roll(u32::MAX), self.dice.roll(u32::MAX));
+        let id = format!(
+            "{{\"id\":\"{:08x}{:08x}\"}}",
+            self.dice.roll(u32::MAX),
+            self.dice.roll(u32::MAX)
+        );
         let run = &mut self.runs[at];
         (run.begun, run.has_id) = (true, true);
         let (scope, early, stops) = (run.scope, std::mem::take(&mut run.order), run.stop_waits);
         self.send(FrameType::Response, scope, 0, word(0, id));
         for channel in early {
-            let held = self.runs[at].asked.get_mut(&channel).and_then(|asked| asked.held.take());
+            let held = self.runs[at]
+                .asked
+                .get_mut(&channel)
+                .and_then(|asked| asked.held.take());
             if let Some(payload) = held {
                 self.serve(at, channel, &payload);
             }

@@ -17,7 +17,10 @@ fn one_run_with_every_freedom() {
     talk.proxy_says(BEGUN, "[]");
     talk.proxy_says(PROXY_CHUNK, "\"outside, dropped\"");
     talk.proxy_says(PROXY_CHUNK, "\"outside, relayed\"");
-    talk.gets(0, r#"{"id":"6f1b0c52-62c2-4b7e-9a59-0d1f4b8f6a10","more":[1]}"#);
+    talk.gets(
+        0,
+        r#"{"id":"6f1b0c52-62c2-4b7e-9a59-0d1f4b8f6a10","more":[1]}"#,
+    );
     talk.gets(7, "\"outside, relayed\"");
     talk.carries(5, carried(&enqueue("early"), BEGIN_ENQUEUE));
     for round in 0..3 {

@@ -39,7 +39,17 @@ impl Race {
         let mut provider = Faithful::new(!seed);
         provider.fault = fault;
         let (talk, dice) = (Talk::new(), Dice(seed));
-        Self { talk, provider, dice, to_provider, links, proxies, wild, open, chunks: 0 }
+        Self {
+            talk,
+            provider,
+            dice,
+            to_provider,
+            links,
+            proxies,
+            wild,
+            open,
+            chunks: 0,
+        }
     }
 
     /// Plays, and lets everything arrive that is under way.
@@ -55,7 +65,11 @@ impl Race {
         }
         for run in &self.provider.runs {
             let due = self.talk.outstanding_of(run.reference);
-            assert!(self.provider.fault != Fault::None || due.is_empty(), "{due:?} for {:?}", run.reference);
+            assert!(
+                self.provider.fault != Fault::None || due.is_empty(),
+                "{due:?} for {:?}",
+                run.reference
+            );
         }
         self.talk
     }
@@ -73,7 +87,8 @@ impl Race {
 
     fn client_sends(&mut self, kind: FrameType, scope: u32, channel: u32, payload: Vec<u8>) {
         self.talk.client_sent(kind, (scope, channel), &payload);
-        self.to_provider.push_back(Frame::new(kind, scope, channel, payload));
+        self.to_provider
+            .push_back(Frame::new(kind, scope, channel, payload));
     }
 
     fn client_acts(&mut self) {
@@ -82,7 +97,11 @@ impl Race {
         if self.dice.one_in(4) && (self.wild || !self.open.contains(&scope)) {
             self.open.insert(scope);
             let bad = self.wild && self.dice.one_in(4);
-            let payload = if bad { vec![0, b'{'] } else { request(["1", "{\"a\": 1}"][self.dice.roll(2) as usize]) };
+            let payload = if bad {
+                vec![0, b'{']
+            } else {
+                request(["1", "{\"a\": 1}"][self.dice.roll(2) as usize])
+            };
             self.client_sends(FrameType::Request, scope, 0, payload);
             return;
         }
@@ -121,13 +140,16 @@ impl Race {
             if frame.kind == FrameType::ResponseFinish {
                 self.open.remove(&frame.scope);
             }
-            self.talk.at(CLIENT, Role::Provider, What::Binary(frame.encode()));
+            self.talk
+                .at(CLIENT, Role::Provider, What::Binary(frame.encode()));
         }
     }
 
     fn proxy_reads(&mut self) {
         let Some(at) = self.some_run() else { return };
-        let Some(what) = self.provider.runs[at].to_proxy.pop_front() else { return };
+        let Some(what) = self.provider.runs[at].to_proxy.pop_front() else {
+            return;
+        };
         while self.proxies.len() <= at {
             self.proxies.push(Proxy::default());
         }
@@ -149,7 +171,9 @@ impl Race {
     }
 
     fn proxy_acts(&mut self) {
-        let Some(at) = self.some_run().filter(|at| *at < self.proxies.len()) else { return };
+        let Some(at) = self.some_run().filter(|at| *at < self.proxies.len()) else {
+            return;
+        };
         let disorder = self.wild && self.dice.one_in(40);
         let proxy = &mut self.proxies[at];
         if !proxy.has_begin || (proxy.over && !disorder) {
@@ -160,9 +184,18 @@ impl Race {
             proxy.channels.remove(channel)
         });
         let messages = if let Some(channel) = channel {
-            let answer = Frame::new(FrameType::ChannelResponse, BEGIN, channel, vec![self.dice.roll(2) as u8]);
+            let answer = Frame::new(
+                FrameType::ChannelResponse,
+                BEGIN,
+                channel,
+                vec![self.dice.roll(2) as u8],
+            );
             let finish = Frame::new(FrameType::ChannelResponseFinish, BEGIN, channel, vec![]);
-            if self.dice.one_in(4) { vec![finish] } else { vec![answer, finish] }
+            if self.dice.one_in(4) {
+                vec![finish]
+            } else {
+                vec![answer, finish]
+            }
         } else {
             let n = self.dice.roll(3);
             let (tag, body) = match self.dice.roll(if disorder { 8 } else { 60 }) {
@@ -176,10 +209,15 @@ impl Race {
                 5..10 => (PROXY_INACTIVE, format!("{{\"a\" :{n}}}")),
                 _ => {
                     self.chunks += 1;
-                    (PROXY_CHUNK, format!("{{\"n\": {}}}", if self.wild { n } else { self.chunks }))
+                    (
+                        PROXY_CHUNK,
+                        format!("{{\"n\": {}}}", if self.wild { n } else { self.chunks }),
+                    )
                 }
             };
-            if tag == BEGUN && proxy.begun && !disorder || tag == PROXY_INACTIVE && !proxy.in_loop && !disorder {
+            if tag == BEGUN && proxy.begun && !disorder
+                || tag == PROXY_INACTIVE && !proxy.in_loop && !disorder
+            {
                 return;
             }
             proxy.begun |= tag == BEGUN;
@@ -215,16 +253,41 @@ fn a_fault_is_told_by_its_name() {
         (Fault::LosesChunk, &["run.chunk.relayed"][..]),
         (Fault::RepeatsChunk, &["run.chunk.one-response-each"]),
         (Fault::ChangesChunk, &["run.chunk.verbatim"]),
-        (Fault::DelaysChunk, &["run.chunk.in-order", "run.chunk.relayed"]),
-        (Fault::LosesActive, &["run.active.relayed", "run.inactive.only-in-open-loop", "run.chunk.not-outside-loop"]),
+        (
+            Fault::DelaysChunk,
+            &["run.chunk.in-order", "run.chunk.relayed"],
+        ),
+        (
+            Fault::LosesActive,
+            &[
+                "run.active.relayed",
+                "run.inactive.only-in-open-loop",
+                "run.chunk.not-outside-loop",
+            ],
+        ),
         (Fault::ChangesInactive, &["run.inactive.verbatim"]),
         (Fault::ChangesError, &["run.error.verbatim"]),
         (
             Fault::LosesAnswer,
-            &["enqueue.answer-relayed", "dequeue.answer-relayed", "schema.answer-relayed", "enqueue.late-answer"],
+            &[
+                "enqueue.answer-relayed",
+                "dequeue.answer-relayed",
+                "schema.answer-relayed",
+                "enqueue.late-answer",
+            ],
         ),
-        (Fault::ChangesAnswer, &["enqueue.answer-verbatim", "dequeue.answer-relayed", "schema.answer-relayed"]),
-        (Fault::CarriesTwice, &["enqueue.request-relayed", "dequeue.request-relayed"]),
+        (
+            Fault::ChangesAnswer,
+            &[
+                "enqueue.answer-verbatim",
+                "dequeue.answer-relayed",
+                "schema.answer-relayed",
+            ],
+        ),
+        (
+            Fault::CarriesTwice,
+            &["enqueue.request-relayed", "dequeue.request-relayed"],
+        ),
         (
             Fault::AnswersEarly,
             &[
@@ -258,8 +321,13 @@ fn a_fault_is_told_by_its_name() {
         let mut caught = 0;
         for seed in 0..40 {
             let violations = Race::new(seed, false, fault).play().violations();
-            let Some(first) = violations.first() else { continue };
-            assert!(names.contains(&first.requirement.as_str()), "{fault:?}, seed {seed}: {first:#?}");
+            let Some(first) = violations.first() else {
+                continue;
+            };
+            assert!(
+                names.contains(&first.requirement.as_str()),
+                "{fault:?}, seed {seed}: {first:#?}"
+            );
             caught += 1;
         }
         assert!(caught > 4, "{fault:?} was caught {caught} times");
@@ -271,10 +339,17 @@ fn a_fault_is_told_by_its_name() {
 fn an_answered_duplicate_is_told_where_it_is_certain() {
     let (mut caught, mut named) = (0, 0);
     for seed in 0..60 {
-        let violations = Race::new(seed, true, Fault::AnswersDuplicate).play().violations();
-        let Some(first) = violations.first() else { continue };
+        let violations = Race::new(seed, true, Fault::AnswersDuplicate)
+            .play()
+            .violations();
+        let Some(first) = violations.first() else {
+            continue;
+        };
         let name = first.requirement.as_str();
-        assert!(name == "scope.duplicate-ignored" || name.ends_with(".relayed"), "seed {seed}: {violations:#?}");
+        assert!(
+            name == "scope.duplicate-ignored" || name.ends_with(".relayed"),
+            "seed {seed}: {violations:#?}"
+        );
         caught += 1;
         named += u32::from(name == "scope.duplicate-ignored");
     }

@@ -20,10 +20,17 @@ const C: &str = r#"{"type":"x-unknown","deep":[1.0000000000000000000001]}"#;
 fn what_is_under_way_is_outstanding() {
     let mut talk = chunks(&[A, B]);
     let first = talk.events() - 2;
-    let chunk = |seq| Outstanding { kind: OutstandingKind::Chunk, seq };
+    let chunk = |seq| Outstanding {
+        kind: OutstandingKind::Chunk,
+        seq,
+    };
     assert_eq!(talk.outstanding(), [chunk(first), chunk(first + 1)]);
     talk.gets(7, B);
-    assert_eq!(talk.outstanding(), [chunk(first)], "an overtaken chunk is still due");
+    assert_eq!(
+        talk.outstanding(),
+        [chunk(first)],
+        "an overtaken chunk is still due"
+    );
     talk.gets(7, A);
     assert_eq!(talk.outstanding(), []);
     talk.breaks(&["run.chunk.in-order"]);
@@ -131,7 +138,10 @@ fn chunks_are_joined() {
 #[test]
 fn a_chunk_is_invented() {
     let mut talk = chunks(&[A]);
-    talk.gets(7, r#"{"type":"notification","is_fatal":false,"message":"hello"}"#);
+    talk.gets(
+        7,
+        r#"{"type":"notification","is_fatal":false,"message":"hello"}"#,
+    );
     talk.gets(7, A);
     talk.breaks(&["run.chunk.not-invented"]);
 

@@ -36,7 +36,10 @@ fn a_number_serves_again() {
     let mut talk = Talk::running();
     talk.stops();
     talk.request(RUN, &request("null"));
-    talk.proxy_link(Some(RunRef { generation: 1, ..run() }));
+    talk.proxy_link(Some(RunRef {
+        generation: 1,
+        ..run()
+    }));
     talk.begin(&begin_request("null"));
     talk.proxy_says(BEGUN, "[]");
     talk.gets(0, r#"{"id":"a3c0e1d7-1f2b-4c44-8f0e-9b7a6c5d4e3f"}"#);
@@ -51,7 +54,10 @@ fn a_duplicate_is_served_once_the_scope_is_finished() {
     let mut talk = Talk::running();
     talk.request(RUN, &request("null"));
     talk.stops();
-    talk.proxy_link(Some(RunRef { generation: 1, ..run() }));
+    talk.proxy_link(Some(RunRef {
+        generation: 1,
+        ..run()
+    }));
     talk.begin(&begin_request("null"));
     talk.breaks(&["scope.duplicate-ignored"]);
 }
@@ -83,13 +89,20 @@ fn a_duplicate_gets_a_finish_after_the_first() {
 
 #[test]
 fn a_duplicate_gets_a_proxy_connection() {
-    let duplicate = RunRef { generation: 1, ..run() };
+    let duplicate = RunRef {
+        generation: 1,
+        ..run()
+    };
     for reference in [Some(duplicate), Some(run()), None] {
         let mut talk = Talk::running();
         talk.request(RUN, &request(ARGUMENTS));
         talk.proxy_link(reference);
         talk.begin(&begin_request(ARGUMENTS));
-        let broken = if reference.is_none() { "begin.one-connection" } else { "scope.duplicate-ignored" };
+        let broken = if reference.is_none() {
+            "begin.one-connection"
+        } else {
+            "scope.duplicate-ignored"
+        };
         talk.breaks(&[broken]);
     }
 }
@@ -105,7 +118,10 @@ fn a_duplicate_before_the_id_gets_a_proxy_connection() {
     talk.gets(0, ID);
     let violations = talk.violations();
     assert_eq!(violations.len(), 1, "{violations:#?}");
-    assert_eq!(violations[0].requirement.as_str(), "scope.duplicate-ignored");
+    assert_eq!(
+        violations[0].requirement.as_str(),
+        "scope.duplicate-ignored"
+    );
     assert_eq!(violations[0].seq, at);
 }
 
@@ -128,7 +144,10 @@ fn a_request_that_met_the_finish_on_its_way_is_a_new_one() {
     talk.asks(99, [STOP]);
     talk.request(RUN, &request("null"));
     talk.gets_finish();
-    talk.proxy_link(Some(RunRef { generation: 1, ..run() }));
+    talk.proxy_link(Some(RunRef {
+        generation: 1,
+        ..run()
+    }));
     talk.begin(&begin_request("null"));
     talk.proxy_says(BEGUN, "[]");
     talk.gets(0, r#"{"id":"a3c0e1d7-1f2b-4c44-8f0e-9b7a6c5d4e3f"}"#);
@@ -140,10 +159,34 @@ fn a_request_that_met_the_finish_on_its_way_is_a_new_one() {
 fn numbers_belong_to_connections() {
     let mut talk = Talk::looping();
     let other = talk.client_link("other");
-    talk.frame(other, Role::Client, FrameType::Authorization, (0, 0), credential_payload(""));
-    talk.frame(other, Role::Client, FrameType::Request, (RUN, 0), request("7"));
-    talk.frame(other, Role::Provider, FrameType::Response, (RUN, 0), [6, b'1']);
-    talk.frame(other, Role::Provider, FrameType::ResponseFinish, (RUN, 0), "");
+    talk.frame(
+        other,
+        Role::Client,
+        FrameType::Authorization,
+        (0, 0),
+        credential_payload(""),
+    );
+    talk.frame(
+        other,
+        Role::Client,
+        FrameType::Request,
+        (RUN, 0),
+        request("7"),
+    );
+    talk.frame(
+        other,
+        Role::Provider,
+        FrameType::Response,
+        (RUN, 0),
+        [6, b'1'],
+    );
+    talk.frame(
+        other,
+        Role::Provider,
+        FrameType::ResponseFinish,
+        (RUN, 0),
+        "",
+    );
     assert_eq!(other, LinkId(2));
     assert!(talk.loop_open());
     talk.breaks_nothing();

@@ -17,7 +17,9 @@ fn unreadable_requests_are_answered() {
     let json = |text: &str| word(0, text);
     let full = String::from_utf8(request(ARGUMENTS)[1..].to_vec()).expect("text");
     let mode = |mode: &str| {
-        let mount = format!(r#"{{"volume_name":"v","volume_relative_path":[],"mode":{mode},"container_path":["a"]}}"#);
+        let mount = format!(
+            r#"{{"volume_name":"v","volume_relative_path":[],"mode":{mode},"container_path":["a"]}}"#
+        );
         format!("\"disk\":1,\"volume_mounts\":[{mount}]")
     };
     let cases = [
@@ -25,13 +27,31 @@ fn unreadable_requests_are_answered() {
         (vec![250], "request.answered-bare"),
         (json("{"), "request.answered-bare"),
         (json("[]"), "request.answered-bare"),
-        (json(&full.replace("\"disk\":1,", "")), "request.missing-member"),
-        (json(&full.replace("\"disk\":1", "\"disk\":-1")), "request.wrong-type"),
-        (json(&full.replace("\"disk\":1", "\"disk\":1,\"disk\":1")), "request.repeated-member"),
+        (
+            json(&full.replace("\"disk\":1,", "")),
+            "request.missing-member",
+        ),
+        (
+            json(&full.replace("\"disk\":1", "\"disk\":-1")),
+            "request.wrong-type",
+        ),
+        (
+            json(&full.replace("\"disk\":1", "\"disk\":1,\"disk\":1")),
+            "request.repeated-member",
+        ),
         (json(&(full.clone() + "x")), "request.trailing-bytes"),
-        (json(&full.replace("\"image\":{", "\"image\":[\"a\"],\"more\":{")), "request.answered-bare"),
-        (json(&full.replace("\"disk\":1", &mode("{\"persistent\":null}"))), "request.answered-bare"),
-        (json(&full.replace("\"disk\":1", &mode("\"rw\""))), "request.wrong-type"),
+        (
+            json(&full.replace("\"image\":{", "\"image\":[\"a\"],\"more\":{")),
+            "request.answered-bare",
+        ),
+        (
+            json(&full.replace("\"disk\":1", &mode("{\"persistent\":null}"))),
+            "request.answered-bare",
+        ),
+        (
+            json(&full.replace("\"disk\":1", &mode("\"rw\""))),
+            "request.wrong-type",
+        ),
     ];
     for (payload, rule) in cases {
         for answer in [word(0, ID), word(6, "null"), word(1, r#"{"name":"v"}"#)] {
@@ -93,7 +113,12 @@ fn an_error_that_is_not_one_value() {
 
 #[test]
 fn refusals_that_do_not_read() {
-    for (tag, body) in [(1, "{}"), (2, "[\"v\"]"), (5, r#"{"name":"v"}"#), (5, r#"{"name":"v","mode":"rw"}"#)] {
+    for (tag, body) in [
+        (1, "{}"),
+        (2, "[\"v\"]"),
+        (5, r#"{"name":"v"}"#),
+        (5, r#"{"name":"v","mode":"rw"}"#),
+    ] {
         let mut talk = Talk::new();
         talk.request(RUN, &request(ARGUMENTS));
         talk.gets(tag, body);
@@ -189,7 +214,14 @@ fn the_id_before_begun() {
 
 #[test]
 fn an_id_that_does_not_read() {
-    for body in ["", "\"x\"", "[\"x\"]", "{}", r#"{"id":7}"#, r#"{"id":"x"}{}"#] {
+    for body in [
+        "",
+        "\"x\"",
+        "[\"x\"]",
+        "{}",
+        r#"{"id":7}"#,
+        r#"{"id":"x"}{}"#,
+    ] {
         let mut talk = Talk::begins();
         talk.proxy_says(BEGUN, "[]");
         talk.gets(0, body);
@@ -209,7 +241,10 @@ fn ids(ids: &[&str], arguments: &str) -> Talk {
     let mut talk = Talk::new();
     for (generation, id) in (0..).zip(ids) {
         talk.request(RUN, &request(arguments));
-        talk.proxy_link(Some(crate::transcript::RunRef { generation, ..run() }));
+        talk.proxy_link(Some(crate::transcript::RunRef {
+            generation,
+            ..run()
+        }));
         talk.begin(&begin_request(arguments));
         talk.proxy_says(BEGUN, "[]");
         talk.gets(0, format!(r#"{{"id":"{id}","more":0}}"#));
@@ -227,7 +262,11 @@ fn one_id_for_two_runs() {
 fn counted_ids() {
     ids(&["run-9", "run-10", "run-11"], "1").breaks(&["run.id-unguessable"]);
     ids(&["run-9", "run-10"], "1").breaks_nothing();
-    ids(&["q83vEjRWeJCrze8S", "AAECAwQFBgcICQoL", "Zm9vYmFyYmF6cXV4"], "1").breaks_nothing();
+    ids(
+        &["q83vEjRWeJCrze8S", "AAECAwQFBgcICQoL", "Zm9vYmFyYmF6cXV4"],
+        "1",
+    )
+    .breaks_nothing();
 }
 
 #[test]

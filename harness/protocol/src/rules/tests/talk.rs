@@ -43,7 +43,10 @@ pub fn word(tag: u8, body: impl AsRef<[u8]>) -> Vec<u8> {
 /// A run request with these arguments.
 pub fn request(arguments: &str) -> Vec<u8> {
     let image = r#"{"name":"acme/echo","digest":"sha256:00112233445566778899aabbccddeeff"}"#;
-    word(0, format!(r#"{{"image":{image},"memory":1,"disk":1,"arguments":{arguments}}}"#))
+    word(
+        0,
+        format!(r#"{{"image":{image},"memory":1,"disk":1,"arguments":{arguments}}}"#),
+    )
 }
 
 /// A begin request with these arguments.
@@ -53,7 +56,10 @@ pub fn begin_request(arguments: &str) -> Vec<u8> {
 
 /// An enqueue of a message.
 pub fn enqueue(key: &str) -> Vec<u8> {
-    word(ENQUEUE, format!(r#"{{"key":"{key}", "content":[{{"type":"text","text":"hi"}}]}}"#))
+    word(
+        ENQUEUE,
+        format!(r#"{{"key":"{key}", "content":[{{"type":"text","text":"hi"}}]}}"#),
+    )
 }
 
 /// The same, as the provider carries it on.
@@ -84,7 +90,12 @@ impl Talk {
 
     fn of(checkers: Checkers) -> Self {
         let (transcript, out) = (Transcript::default(), Vec::new());
-        let mut talk = Self { checkers, transcript, out, proxy: LinkId(u32::MAX) };
+        let mut talk = Self {
+            checkers,
+            transcript,
+            out,
+            proxy: LinkId(u32::MAX),
+        };
         talk.client_link("client");
         talk
     }
@@ -123,7 +134,11 @@ impl Talk {
 
     fn announce(&mut self, kind: LinkKind, name: &str, run: Option<RunRef>) -> LinkId {
         let id = self.transcript.open(kind, name, run);
-        let link = self.transcript.link(id).cloned().expect("a link just opened");
+        let link = self
+            .transcript
+            .link(id)
+            .cloned()
+            .expect("a link just opened");
         self.checkers.link(&link);
         id
     }
@@ -152,7 +167,12 @@ impl Talk {
     /// The run of a proxy connection becomes known.
     pub fn tell_run(&mut self, id: LinkId, run: RunRef) {
         let (kind, name) = (LinkKind::Begin, "begin".to_owned());
-        self.checkers.link(&Link { id, kind, name, run: Some(run) });
+        self.checkers.link(&Link {
+            id,
+            kind,
+            name,
+            run: Some(run),
+        });
     }
 
     pub fn at(&mut self, link: LinkId, sender: Role, what: What) {
@@ -161,7 +181,14 @@ impl Talk {
         self.checkers.event(&event, &mut self.out);
     }
 
-    pub fn frame(&mut self, link: LinkId, sender: Role, kind: FrameType, at: (u32, u32), payload: impl AsRef<[u8]>) {
+    pub fn frame(
+        &mut self,
+        link: LinkId,
+        sender: Role,
+        kind: FrameType,
+        at: (u32, u32),
+        payload: impl AsRef<[u8]>,
+    ) {
         let frame = Frame::new(kind, at.0, at.1, payload.as_ref().to_vec());
         self.at(link, sender, What::Binary(frame.encode()));
     }
@@ -284,7 +311,10 @@ impl Talk {
     #[track_caller]
     pub fn breaks(self, requirements: &[&str]) {
         let violations = self.violations();
-        let broken: Vec<_> = violations.iter().map(|it| it.requirement.as_str()).collect();
+        let broken: Vec<_> = violations
+            .iter()
+            .map(|it| it.requirement.as_str())
+            .collect();
         assert_eq!(broken, requirements, "{violations:#?}");
         for violation in violations {
             assert!(violation.requirement.requirement().is_some());
@@ -301,5 +331,9 @@ impl Talk {
 
 /// The first run.
 pub fn run() -> RunRef {
-    RunRef { link: CLIENT, scope: RUN, generation: 0 }
+    RunRef {
+        link: CLIENT,
+        scope: RUN,
+        generation: 0,
+    }
 }
