@@ -5,6 +5,7 @@
 
 use crate::fault::Fault;
 
+mod arguments;
 mod auth;
 mod bringup;
 mod channels;
@@ -14,6 +15,7 @@ mod disorder;
 mod endings;
 mod frames;
 mod ids;
+mod mounts;
 mod proxy_ends;
 mod refusals;
 mod requests;
@@ -21,6 +23,7 @@ mod scopes;
 mod second_credential;
 mod stream;
 mod transport;
+pub(crate) mod volumes;
 
 /// All faults.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
@@ -32,6 +35,9 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
         scopes::FAULTS,
         channels::FAULTS,
         requests::FAULTS,
+        arguments::FAULTS,
+        mounts::FAULTS,
+        volumes::FAULTS,
         refusals::FAULTS,
         bringup::FAULTS,
         ids::FAULTS,
