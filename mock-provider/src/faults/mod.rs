@@ -18,6 +18,7 @@ mod ids;
 mod mounts;
 mod proxy_ends;
 mod refusals;
+mod request_types;
 mod requests;
 mod scopes;
 mod second_credential;
@@ -35,6 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
         scopes::FAULTS,
         channels::FAULTS,
         requests::FAULTS,
+        request_types::FAULTS,
         arguments::FAULTS,
         mounts::FAULTS,
         volumes::FAULTS,
