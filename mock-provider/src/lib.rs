@@ -14,6 +14,7 @@ mod credential;
 pub mod fault;
 pub mod faults;
 pub mod hollow;
+mod mend;
 pub mod policy;
 mod run;
 pub mod server;

@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 
 use diverge_protocol::wire::profile::{BeginChannel, ClientChannel};
+use diverge_protocol::wire::request::RunRequest;
+use diverge_protocol::wire::run::RefusalKind;
 use diverge_protocol::wire::{Frame, FrameType, Profile, credential_payload};
 use serde_json::value::RawValue;
 
 use crate::fault::{Intercept, Step, lose, on, on_output, replace, rewrite, tune};
+use crate::faults::volumes::second_run;
+use crate::mend::{LISTS, lenient_bytes, refused, sizes};
 use crate::policy::{Input, Output};
 use crate::settings::EarlyStop;
 use crate::view::{Flow, Message, Part, View};
@@ -353,6 +357,43 @@ const VARIANTS: &[Variant] = &[
         "asks-reordered",
         "what a client asks after the id is carried on a turn later, the latest first",
         || Box::new(Reorder::default()),
+    ),
+    variant(
+        "byte-order-mark-skipped",
+        "a byte order mark in front of a request's JSON is skipped",
+        || lenient_bytes(|body| body.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec)),
+    ),
+    variant(
+        "integral-numbers-taken",
+        "a size written with a point or an exponent is read where it is whole",
+        || {
+            sizes(|size| {
+                let number = size
+                    .as_f64()
+                    .filter(|it| size.is_f64() && it.fract() == 0.0);
+                number
+                    .filter(|it| (0.0..1.8e19).contains(it))
+                    .map(|it| (it as u64).into())
+            })
+        },
+    ),
+    variant(
+        "mode-mounted-once",
+        "the volume that can be mounted is mounted once at a time",
+        || second_run(RefusalKind::Mounted),
+    ),
+    variant(
+        "fuse-unsupported",
+        "runs with FUSE mounts are refused",
+        || {
+            refused(|request| {
+                let mounts = LISTS[1..]
+                    .iter()
+                    .filter_map(|list| request.get(list)?.as_array());
+                mounts.flatten().count() > 0
+                    && RunRequest::decode_json(request.to_string().as_bytes()).is_ok()
+            })
+        },
     ),
 ];
 

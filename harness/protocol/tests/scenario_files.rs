@@ -298,3 +298,16 @@ fn a_malformed_probe_must_be_one_mutation_from_a_readable_message() {
     assert_eq!(probe("drop /image"), 0);
     assert_eq!(probe("insert {\"extra\":1}"), 1);
 }
+
+#[test]
+fn a_whole_request_names_the_configured_image() {
+    let request = r#"{"image":${json:image},"memory":1,"disk":1,"arguments":"${token}"}"#;
+    let probe = |json: &str| {
+        let text = steps(&format!(
+            "- client connects: authorized\n- client sends: run\n  json: '{json}'\n  mutate: drop /disk\n- client expects: bare finish\n"
+        ));
+        load(&text).map(|suite| lint::unsound_probes(&suite.scenarios[0]).len())
+    };
+    assert_eq!(probe(request).expect("it loads"), 0);
+    assert!(probe(&request.replace("json:image", "json:volume")).is_err());
+}

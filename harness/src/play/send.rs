@@ -63,6 +63,7 @@ impl Player<'_> {
             None if name == "credential" => Some(self.stage.endpoint.credential().to_owned()),
             Some(("credential", form)) => respelled(self.stage.endpoint.credential(), form),
             None => self.captures.get(name).cloned(),
+            Some(("json", "image")) => serde_json::to_string(&self.config.image).ok(),
             Some(("fill", count)) => count.parse().ok().map(|count| "a".repeat(count)),
             Some(("mode", "other")) => volumes
                 .mode

@@ -88,7 +88,8 @@ pub(crate) fn wrap(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH)
         .initial_indent(indent)
         .subsequent_indent(indent)
-        .break_words(false);
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(text, options).join("\n")
 }
 

@@ -7,7 +7,7 @@ use diverge_protocol::rules::RequirementId;
 
 use super::failure::is_provisional;
 use super::mask::Mask;
-use super::style::{self, BAD, GOOD, ODD, QUIET, STRONG, paint, wrap};
+use super::style::{self, BAD, GOOD, ODD, QUIET, STRONG, WIDTH, paint, wrap};
 use crate::runner::Finished;
 use crate::verdict::{Exit, Outcome, Summary, Verdict};
 
@@ -16,6 +16,8 @@ const FEW: usize = 10;
 const SLOWEST: usize = 10;
 /// How many ids of one group are named.
 const NAMED: usize = 12;
+/// What is left of a text at least, however wide the column before it.
+const MINIMUM: usize = 30;
 
 /// What is kept of each result.
 #[derive(Debug, Default)]
@@ -76,21 +78,38 @@ impl Tally {
         )
     }
 
-    /// Which of several readings of the protocol were seen.
+    /// Which of several readings of the protocol were seen, a line for each family of scenarios that saw the same.
     pub(super) fn readings(&self) -> Option<String> {
-        let seen = self
+        let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for result in self
             .results
             .iter()
-            .filter(|result| !result.readings.is_empty());
-        let readings = grouped(seen.map(|result| {
+            .filter(|result| !result.readings.is_empty())
+        {
             let mut readings = result.readings.clone();
             readings.dedup();
-            (readings.join("; "), &*result.id)
-        }));
-        section(
-            "seen where the protocol leaves a choice",
-            readings.iter().map(|(reading, ids)| group(reading, ids)),
-        )
+            *seen
+                .entry((family(&result.id), readings.join("; ")))
+                .or_default() += 1;
+        }
+        let wide = seen
+            .keys()
+            .map(|(family, _)| family.len())
+            .max()
+            .unwrap_or_default();
+        let lines = seen.iter().map(|((family, reading), times)| {
+            let times = if *times > 1 {
+                format!("  {times}×")
+            } else {
+                String::new()
+            };
+            let reading = style::fit(
+                reading,
+                WIDTH.saturating_sub(wide + times.len() + 4).max(MINIMUM),
+            );
+            format!("  {family:<wide$}  {}\n", paint(QUIET, reading + &times))
+        });
+        section("seen where the protocol leaves a choice", lines)
     }
 
     /// The requirements that were broken, the most often broken first.
@@ -239,6 +258,11 @@ pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
         paint(style, word),
         counts.join(", ")
     )
+}
+
+/// A scenario's id without its case.
+fn family(id: &str) -> String {
+    id.split('/').take(3).collect::<Vec<_>>().join("/")
 }
 
 /// The ids by what they share, in the order in which each was first seen.
@@ -406,12 +430,21 @@ mod tests {
     #[test]
     fn readings_are_shown_with_the_scenarios_that_saw_them() {
         let mut outcome = testing::outcome(Verdict::Pass);
-        outcome.readings = vec!["client expects bare finish".to_owned()];
-        let seen = plain(tally(&[named("p/requests/null-list", outcome)]).readings());
-        assert!(
-            seen.ends_with("\n  client expects bare finish\n    p/requests/null-list\n"),
-            "{seen}"
+        outcome.readings = vec!["client expects bare finish".to_owned(); 2];
+        let seen = plain(
+            tally(&[
+                named("p/requests/null-list/files", outcome.clone()),
+                named("p/requests/null-list/volumes", outcome.clone()),
+                named("p/stop/early", outcome),
+            ])
+            .readings(),
         );
+        let lines: Vec<&str> = seen.lines().skip(1).collect();
+        let expected = [
+            "  p/requests/null-list  client expects bare finish  2×",
+            "  p/stop/early          client expects bare finish",
+        ];
+        assert_eq!(lines, expected);
         assert_eq!(tally(&[testing::outcome(Verdict::Pass)]).readings(), None);
     }
 

@@ -5,6 +5,7 @@
 
 use crate::fault::Fault;
 
+mod arguments;
 mod auth;
 mod bringup;
 mod channels;
@@ -16,8 +17,10 @@ mod endings;
 mod enqueue;
 mod frames;
 mod ids;
+mod mounts;
 mod proxy_ends;
 mod refusals;
+mod request_types;
 mod requests;
 mod schema;
 mod scopes;
@@ -25,6 +28,7 @@ mod second_credential;
 mod stop;
 mod stream;
 mod transport;
+pub(crate) mod volumes;
 
 /// All faults.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
@@ -36,6 +40,10 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
         scopes::FAULTS,
         channels::FAULTS,
         requests::FAULTS,
+        request_types::FAULTS,
+        arguments::FAULTS,
+        mounts::FAULTS,
+        volumes::FAULTS,
         refusals::FAULTS,
         bringup::FAULTS,
         ids::FAULTS,

@@ -96,9 +96,30 @@ pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
             && four[2].eq_ignore_ascii_case(&b'd')
             && b"89abABcdefCDEF".contains(&four[3])
     };
+    // RFC 8259 lets a reader skip a byte order mark.
+    let marked =
+        || payload.starts_with(MARK) || payload.get(1..).is_some_and(|json| json.starts_with(MARK));
     matches!(fault.rule, Rule::JsonDepth | Rule::JsonNumberRange)
+        || (fault.rule == Rule::JsonEncoding && marked())
+        || (fault.rule == Rule::UnsignedExpected && is_integral(fault, payload))
         || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding)
             && payload.windows(4).any(surrogate))
+}
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether the number that was found is whole and only written with a point or an exponent, which to some JSON readers
+/// is an integer.
+fn is_integral(fault: &Malformed, payload: &[u8]) -> bool {
+    let json: Option<serde_json::Value> = payload
+        .get(1..)
+        .and_then(|json| serde_json::from_slice(json).ok());
+    let number = json
+        .as_ref()
+        .and_then(|json| json.pointer(&fault.pointer))
+        .filter(|it| it.is_f64());
+    let number = number.and_then(serde_json::Value::as_f64);
+    number.is_some_and(|it| it.fract() == 0.0 && (0.0..1.8e19).contains(&it))
 }
 
 /// The requirement that an answered request breaks, by why it cannot be read. Where the pages do not say that it

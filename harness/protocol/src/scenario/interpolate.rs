@@ -4,11 +4,13 @@ use super::node::{Data, Node};
 
 /// Names that every scenario can use.
 ///
-/// `token` tells the run of the step, `fill:N` stands for N letters, `volume.…` and `mode.…` for a fixture's name and
-/// mode, and `credential` for the one that is accepted: itself, without its last character, in the other case, in hex.
+/// `token` tells the run of the step, `fill:N` stands for N letters, `json:image` for the JSON of the configured image,
+/// `volume.…` and `mode.…` for a fixture's name and mode, and `credential` for the one that is accepted: itself, without
+/// its last character, in the other case, in hex.
 pub(super) fn is_built_in(name: &str) -> bool {
     [
         "token",
+        "json:image",
         "mode.other",
         "credential",
         "credential.shorter",

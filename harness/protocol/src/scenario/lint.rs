@@ -46,6 +46,7 @@ fn check(scenario: &Scenario, step: &Step) -> Result<(), String> {
     };
     let base = replace(&base, |name| {
         Some(match name {
+            "json:image" => defaults::IMAGE.to_owned(),
             name if name.starts_with("mode.") => "persistent".to_owned(),
             _ => "x".to_owned(),
         })

@@ -36,6 +36,14 @@ fn unreadable_requests_are_answered() {
             "request.wrong-type",
         ),
         (
+            json(&full.replace("\"disk\":1", "\"disk\":1.5")),
+            "request.wrong-type",
+        ),
+        (
+            json(&full.replace("\"disk\":1", "\"disk\":1e20")),
+            "request.wrong-type",
+        ),
+        (
             json(&full.replace("\"disk\":1", "\"disk\":1,\"disk\":1")),
             "request.repeated-member",
         ),
@@ -93,9 +101,16 @@ fn other_endpoints_are_scopes_only() {
 fn requests_that_may_be_read_or_not() {
     let full = String::from_utf8(request(ARGUMENTS)[1..].to_vec()).expect("text");
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    for arguments in [r#""\ud800""#, "1e999", &deep] {
+    let arguments =
+        [r#""\ud800""#, "1e999", &deep].map(|arguments| full.replace(ARGUMENTS, arguments));
+    let sizes = ["1.0", "1e3"].map(|size| full.replace("\"disk\":1", &format!("\"disk\":{size}")));
+    for json in arguments
+        .into_iter()
+        .chain(sizes)
+        .chain([format!("\u{feff}{full}")])
+    {
         let mut talk = Talk::new();
-        talk.request(RUN, &word(0, full.replace(ARGUMENTS, arguments)));
+        talk.request(RUN, &word(0, json));
         talk.gets(6, "null");
         talk.gets_finish();
         talk.breaks_nothing();
