@@ -3,6 +3,7 @@
 //! A fault must be caught by the check that names its requirement, a hollow peer must pass nothing, and a conforming
 //! variant must not be flagged.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,28 +86,27 @@ impl Mutant {
         }
     }
 
-    /// The scenarios that must be played to see whether the duty is met: for a fault those that test its requirement.
-    fn selects(&self, scenario: &Scenario, full: bool) -> bool {
-        match self.duty {
-            Duty::Caught(requirement) if !full => {
-                let mut tests = scenario
-                    .requirements
-                    .iter()
-                    .any(|id| id.as_str() == requirement);
-                scenario.each_step(&mut |step| {
-                    tests |= step.checks.is_some_and(|id| id.as_str() == requirement)
-                });
-                tests
-            }
-            _ => true,
-        }
+    /// Whether a scenario tests what this mutant is about: for a fault, its requirement.
+    fn is_tested_by(&self, scenario: &Scenario) -> bool {
+        let Duty::Caught(requirement) = self.duty else {
+            return true;
+        };
+        let mut tests = scenario
+            .requirements
+            .iter()
+            .any(|id| id.as_str() == requirement);
+        scenario.each_step(&mut |step| {
+            tests |= step.checks.is_some_and(|id| id.as_str() == requirement);
+        });
+        tests
     }
 }
 
 /// How long mutants are waited for: they are in this process, and most of them say nothing where they should.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Plays a mutant; `full` plays every scenario also on a fault.
+/// Plays a mutant. A fault is played by the scenarios that test its requirement; where `full`, and just one of them
+/// caught it, by all others too, so as to know whether that one is the only one.
 ///
 /// # Errors
 /// When the mutant cannot be started.
@@ -116,15 +116,9 @@ pub async fn try_out(
     jobs: usize,
     full: bool,
 ) -> Result<Tried, PlugError> {
-    let chosen: Vec<_> = scenarios
-        .iter()
-        .filter(|scenario| mutant.selects(scenario, full))
-        .cloned()
-        .collect();
-    let patience = if mutant.duty == Duty::Green {
-        Duration::from_secs(5)
-    } else {
-        PATIENCE
+    let patience = match mutant.duty {
+        Duty::Green => Duration::from_secs(5),
+        Duty::Caught(_) | Duty::NothingPasses => PATIENCE,
     };
     let options = Options {
         plug: Plug::Reference(mutant.behaviour()),
@@ -139,7 +133,21 @@ pub async fn try_out(
             outcomes.push(*outcome);
         }
     };
-    let finished = runner::run(&chosen, &options, &Patience::new(patience), &mut progress).await?;
+    let (chosen, others): (Vec<_>, Vec<_>) = scenarios
+        .iter()
+        .cloned()
+        .partition(|scenario| mutant.is_tested_by(scenario));
+    let patience = Patience::new(patience);
+    let mut finished = runner::run(&chosen, &options, &patience, &mut progress).await?;
+    if full && families(&caught(mutant, &outcomes)).len() == 1 {
+        let mut progress = |progress: Progress| {
+            if let Progress::Done(outcome) = progress {
+                outcomes.push(*outcome);
+            }
+        };
+        let rest = runner::run(&others, &options, &patience, &mut progress).await?;
+        finished.stopped = finished.stopped.or(rest.stopped);
+    }
     let mut tried = Tried {
         mutant: mutant.clone(),
         met: true,
@@ -150,20 +158,7 @@ pub async fn try_out(
     outcomes.sort_by(|a, b| a.id.cmp(&b.id));
     match mutant.duty {
         Duty::Caught(requirement) => {
-            let by_requirement = |outcome: &&Outcome| {
-                matches!(outcome.verdict, Verdict::Fail | Verdict::Warn)
-                    && outcome.divergence.as_ref().is_some_and(|divergence| {
-                        divergence
-                            .requirements
-                            .iter()
-                            .any(|id| id.as_str() == requirement)
-                    })
-            };
-            tried.caught_by = outcomes
-                .iter()
-                .filter(by_requirement)
-                .map(|outcome| outcome.id.clone())
-                .collect();
+            tried.caught_by = caught(mutant, &outcomes);
             if tried.caught_by.is_empty() {
                 tried.wrong.push(match chosen.len() {
                     0 => format!("no scenario tests {requirement}"),
@@ -206,6 +201,35 @@ pub async fn try_out(
     }
     tried.met = tried.wrong.is_empty() && (tried.played > 0 || mutant.duty == Duty::NothingPasses);
     Ok(tried)
+}
+
+/// The scenarios that caught a fault by the check that names its requirement.
+fn caught(mutant: &Mutant, outcomes: &[Outcome]) -> Vec<String> {
+    let Duty::Caught(requirement) = mutant.duty else {
+        return Vec::new();
+    };
+    let by_requirement = |outcome: &&Outcome| {
+        matches!(outcome.verdict, Verdict::Fail | Verdict::Warn)
+            && outcome.divergence.as_ref().is_some_and(|divergence| {
+                divergence
+                    .requirements
+                    .iter()
+                    .any(|id| id.as_str() == requirement)
+            })
+    };
+    outcomes
+        .iter()
+        .filter(by_requirement)
+        .map(|outcome| outcome.id.clone())
+        .collect()
+}
+
+/// Scenario ids without their cases, each once.
+#[must_use]
+pub fn families(ids: &[String]) -> BTreeSet<String> {
+    ids.iter()
+        .map(|id| id.split('/').take(3).collect::<Vec<_>>().join("/"))
+        .collect()
 }
 
 fn flagged(outcome: &Outcome) -> String {
