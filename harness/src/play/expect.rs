@@ -396,9 +396,11 @@ impl Player<'_> {
                 .iter()
                 .filter(|run| run.client == client)
                 .find_map(|run| {
+                    // What was left unread of a run that is over came before.
+                    let mut answers = run.answers.values().filter(|_| run.finished.is_none());
                     run.main
                         .front()
-                        .or_else(|| run.answers.values().find_map(|queue| queue.front()))
+                        .or_else(|| answers.find_map(|queue| queue.front()))
                 })
         });
         Ok(match unread {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use diverge_protocol::wire::run::RunKind;
 use serde_json::Value;
 
-use crate::fault::{Fault, Intercept, Step, fault, lose, on, rewrite};
+use crate::fault::{Fault, Intercept, Step, after, fault, lose, on, rewrite};
 use crate::view::{Flow, Message, Part, RunView};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -25,6 +25,25 @@ pub(super) const FAULTS: &[Fault] = &[
         "run.chunk.in-order",
         "sends a loop's first chunk after the second",
         || overtaken(|message| message.is(Part::Chunk, |run| run.chunks == 0)),
+    ),
+    fault(
+        "chunk-behind-loop",
+        "run.chunk.not-outside-loop",
+        "sends a chunk of its own behind every loop",
+        || {
+            after(
+                Flow::ToClient,
+                |message| message.part == Part::Inactive,
+                |message| {
+                    vec![
+                        message.respond(
+                            b"\x07{\"type\":\"notification\",\"is_fatal\":false,\"message\":null}"
+                                .to_vec(),
+                        ),
+                    ]
+                },
+            )
+        },
     ),
     fault(
         "active-padded",
