@@ -135,6 +135,21 @@ fn every_member_of_every_sample_comes_once_and_has_its_kind() {
 }
 
 #[test]
+fn commas_stand_between_members_and_nowhere_else() {
+    for (_, json) in CHUNKS {
+        for broken in [
+            json.replacen('{', "{,", 1),
+            json.replacen(r#","#, ",,", 1),
+            json.replacen(r#","#, " ", 1),
+            json.replacen(r#"":"#, r#"" "#, 1),
+            format!("{},}}", &json[..json.len() - 1]),
+        ] {
+            assert_eq!(fault(&broken).0, Rule::JsonSyntax, "{broken}");
+        }
+    }
+}
+
+#[test]
 fn null_stands_for_every_optional_member() {
     for (kind, json) in CHUNKS {
         for place in [
@@ -299,21 +314,25 @@ fn breaks_inside_are_told_at_their_place() {
 }
 
 #[test]
-fn the_offset_is_where_reading_stopped() {
+fn the_offset_is_where_the_offending_part_starts() {
     let offset = |json: &str| judge(json.as_bytes()).expect_err(json).offset;
-    assert_eq!(
-        offset("{\"type\":\"usage\",\n\n \"total_tokens\":-1}"),
-        Some(36)
-    );
-    let aside = "{\"total_tokens\":\n-1,\"type\":\"usage\"}";
-    assert_eq!(
-        offset(aside),
-        aside.find(','),
-        "also for a member in front of the type"
-    );
+    for json in [
+        "{\"type\":\"usage\",\n\n \"total_tokens\": -1}",
+        "{\"total_tokens\":\n-1,\"type\":\"usage\"}",
+    ] {
+        assert_eq!(offset(json), json.find('-'), "{json}");
+    }
     let trailing = format!("{} x", CHUNKS[0].1);
-    assert_eq!(offset(&trailing), Some(trailing.len()));
+    assert_eq!(
+        offset(&trailing),
+        trailing.find(" x").map(|space| space + 1)
+    );
     assert_eq!(offset("\u{feff}{}"), Some(0));
+    assert_eq!(
+        offset(" {}"),
+        Some(1),
+        "a missing member is missed from its object"
+    );
 }
 
 #[test]
@@ -359,19 +378,19 @@ fn a_notification_keeps_its_message_byte_for_byte() {
 
 #[test]
 fn deep_nesting_overflows_nothing() {
-    let deep = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    for depth in [100, 100_000] {
-        let deep = deep(depth);
-        let notification = format!(r#"{{"type":"notification","is_fatal":true,"message":{deep}}}"#);
-        assert!(judge(notification.as_bytes()).is_ok());
-        assert!(Chunk::decode(notification.as_bytes()).is_ok());
-        let meta =
-            format!(r#"{{"_meta":{{"a":{deep}}},"type":"user_text_content","key":"","text":""}}"#);
-        assert!(judge(meta.as_bytes()).is_ok());
-        let rule = Chunk::decode(meta.as_bytes())
-            .map_err(|fault| fault.rule)
-            .err();
-        assert_eq!(rule, (depth > 127).then_some(Rule::JsonDepth));
+    for (depth, verdict) in [(100, Ok(())), (100_000, Err(Rule::JsonDepth))] {
+        let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        for json in [
+            format!(r#"{{"type":"notification","is_fatal":true,"message":{deep}}}"#),
+            format!(r#"{{"_meta":{{"a":{deep}}},"type":"user_text_content","key":"","text":""}}"#),
+        ] {
+            assert_eq!(
+                judge(json.as_bytes()).map(drop).map_err(|fault| fault.rule),
+                verdict
+            );
+            let read = Chunk::decode(json.as_bytes());
+            assert_eq!(read.map(drop).map_err(|fault| fault.rule), verdict);
+        }
         for json in [
             format!(r#"{{"type":{deep}}}"#),
             deep.clone(),
@@ -380,6 +399,17 @@ fn deep_nesting_overflows_nothing() {
         ] {
             assert!(judge(json.as_bytes()).is_err());
         }
+    }
+}
+
+#[test]
+fn what_no_value_can_hold_is_refused() {
+    for (meta, rule) in [
+        (r#"{"a":1e999}"#, Rule::JsonNumberRange),
+        (r#"{"a":"\ud800"}"#, Rule::JsonSurrogate),
+    ] {
+        let json = format!(r#"{{"type":"user_text_content","key":"","text":"","_meta":{meta}}}"#);
+        assert_eq!(fault(&json), (rule, "/_meta".into()));
     }
 }
 

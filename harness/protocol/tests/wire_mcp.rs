@@ -191,6 +191,14 @@ proptest! {
             apply(&mut members, place, change);
         }
         let chunk = chunk_of(name, &members);
+        // Neither layout nor a type that comes first changes a verdict.
+        let verdict = |json: &str| judge(json.as_bytes()).map_err(|fault| (fault.rule, fault.pointer));
+        let value: Value = serde_json::from_str(&chunk).expect(&chunk);
+        let spread = serde_json::to_string_pretty(&value).expect(&chunk);
+        prop_assert_eq!(verdict(&spread), verdict(&chunk));
+        let (ahead, behind) = chunk.split_once(&format!(r#","type":"{name}""#)).expect(&chunk);
+        let leading = format!(r#"{{"type":"{name}",{}{behind}"#, &ahead[1..]);
+        prop_assert_eq!(verdict(&leading).is_ok(), verdict(&chunk).is_ok(), "{}", leading);
         match judge(chunk.as_bytes()) {
             Ok(_) => {
                 prop_assert!(reads(&members.to_string()), "rmcp refuses {chunk}");

@@ -146,8 +146,7 @@ impl Chunk {
     /// Reads a chunk's JSON.
     ///
     /// # Errors
-    /// Those of [`judge`], and [`Rule::JsonDepth`](super::Rule::JsonDepth) or
-    /// [`Rule::JsonNumberRange`](super::Rule::JsonNumberRange) for what no value can hold.
+    /// Those of [`judge`].
     pub fn decode(raw: &[u8]) -> Result<Chunk, Malformed> {
         let text = shape::text(raw)?;
         Chunk::parse(judge_text(text)?, text)
@@ -163,7 +162,7 @@ impl Chunk {
             ChunkKind::AssistantToolCall => Chunk::AssistantToolCall(reader::parse(text)?),
             ChunkKind::AssistantRefusal => Chunk::AssistantRefusal(Delta::parse(text)?),
             ChunkKind::ToolResponse => Chunk::ToolResponse(ToolResponse::parse(text)?),
-            ChunkKind::UserTextContent => Chunk::UserTextContent(Part::parse(text)?),
+            ChunkKind::UserTextContent => Chunk::UserTextContent(Part::parse_text(text)?),
             ChunkKind::UserImageContent => Chunk::UserImageContent(Part::parse(text)?),
             ChunkKind::UserAudioContent => Chunk::UserAudioContent(Part::parse(text)?),
             ChunkKind::UserResource => Chunk::UserResource(Part::parse(text)?),

@@ -50,57 +50,57 @@ static TOP_LOGPROB: Shape = Shape::Object(&Object::open(&[
     optional("logprob", Shape::Decimal),
 ]));
 
-/// Whether [`decimal`] reads the raw value.
-pub(super) fn is_decimal(raw: &str) -> bool {
-    let bare = raw
-        .strip_prefix('"')
-        .map_or(Some(raw), |rest| rest.strip_suffix('"'));
-    bare.is_some_and(is_plain) || decimal(raw).is_some()
+/// Whether a string spells a decimal.
+pub(super) fn is_decimal(text: &[u8]) -> bool {
+    is_plain(text) || std::str::from_utf8(text).is_ok_and(|text| of_string(text).is_some())
 }
 
 /// Whether the text is digits, at most 28 of them, with at most one point between and a minus in front: what every
-/// model sends, and no decimal can fail on.
-fn is_plain(text: &str) -> bool {
-    let text = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let points = text.iter().filter(|byte| **byte == b'.').count();
+/// model sends, and a decimal always.
+pub(super) fn is_plain(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let (mut digits, mut points) = (0, 0);
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'.' => points += 1,
+            _ => return false,
+        }
+    }
     let ends = [text.first(), text.last()];
-    digits <= 28
-        && points <= 1
-        && digits + points == text.len()
-        && ends.iter().all(|end| end.is_some_and(u8::is_ascii_digit))
+    digits <= 28 && points <= 1 && ends.iter().all(|end| end.is_some_and(|byte| *byte != b'.'))
 }
 
-/// The decimal that a raw number or string is, a number by its digits rather than through a double.
-pub(super) fn decimal(raw: &str) -> Option<Decimal> {
-    let parse = |text: &str| {
-        Decimal::from_str(text)
-            .or_else(|_| Decimal::from_scientific(text))
-            .ok()
+/// The decimal that a string spells.
+pub(super) fn of_string(text: &str) -> Option<Decimal> {
+    Decimal::from_str(text)
+        .or_else(|_| Decimal::from_scientific(text))
+        .ok()
+}
+
+/// The decimal that a JSON number is, by its digits rather than through a double. One too small for a decimal in
+/// scientific form still rounds to one.
+pub(super) fn of_number(text: &str) -> Option<Decimal> {
+    of_string(text).or_else(|| Decimal::from_str(&text.parse::<f64>().ok()?.to_string()).ok())
+}
+
+fn of_raw<E: Error>(raw: &RawValue) -> Result<Decimal, E> {
+    let decimal = match raw.get().starts_with('"') {
+        true => of_string(&serde_json::from_str::<String>(raw.get()).map_err(E::custom)?),
+        false => of_number(raw.get()),
     };
-    match raw.as_bytes().first()? {
-        b'"' if raw.contains('\\') => parse(&serde_json::from_str::<String>(raw).ok()?),
-        b'"' => parse(raw.strip_prefix('"')?.strip_suffix('"')?),
-        // A number too small for a decimal in scientific form still rounds to one.
-        b'-' | b'0'..=b'9' => {
-            parse(raw).or_else(|| Decimal::from_str(&raw.parse::<f64>().ok()?.to_string()).ok())
-        }
-        _ => None,
-    }
+    decimal.ok_or_else(|| E::custom("no decimal"))
 }
 
 fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
-    let raw = <&RawValue>::deserialize(deserializer)?;
-    decimal(raw.get()).ok_or_else(|| D::Error::custom("no decimal"))
+    of_raw(<&RawValue>::deserialize(deserializer)?)
 }
 
 fn exact_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Decimal>, D::Error> {
-    match <&RawValue>::deserialize(deserializer)?.get() {
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    match raw.get() {
         "null" => Ok(None),
-        raw => match decimal(raw) {
-            Some(decimal) => Ok(Some(decimal)),
-            None => Err(D::Error::custom("no decimal")),
-        },
+        _ => of_raw(raw).map(Some),
     }
 }
 
@@ -112,8 +112,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_taken_unread_is_a_decimal(text in "-?[0-9.]{1,30}") {
-            if is_plain(&text) {
-                prop_assert!(Decimal::from_str(&text).is_ok(), "{text}");
+            if is_plain(text.as_bytes()) {
+                prop_assert!(of_string(&text).is_some(), "{text}");
             }
         }
     }

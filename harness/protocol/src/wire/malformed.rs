@@ -51,7 +51,9 @@ rules! {
     JsonSyntax = "json.syntax",
     /// Something follows the one JSON value.
     JsonTrailing = "json.trailing",
-    /// Values are nested too deep to be kept.
+    /// An escape in a string names half of a character that takes two.
+    JsonSurrogate = "json.surrogate",
+    /// Values are nested deeper than 127.
     JsonDepth = "json.depth",
     /// A number lies beyond what a double can hold.
     JsonNumberRange = "json.number-range",
@@ -101,7 +103,7 @@ pub struct Malformed {
     pub rule: Rule,
     /// JSON pointer into the JSON part of the payload; empty for its root and where there is no JSON.
     pub pointer: String,
-    /// Bytes from the start of the payload to where reading stopped, when that is known.
+    /// Bytes in front of the offending value or byte, from the start of the payload, when that is known.
     pub offset: Option<usize>,
     /// What was allowed at that place.
     pub expected: Cow<'static, str>,

@@ -21,6 +21,7 @@ pub mod profile;
 mod reader;
 pub mod request;
 pub mod run;
+mod scan;
 mod shape;
 pub(crate) mod vocabulary;
 

@@ -1,6 +1,6 @@
 //! What chunks are made of, in both revisions: MCP content, and the members that the protocol puts beside it.
 
-use rmcp::model::{CallToolResult, MetaObject, RequestMetaObject, TextContent};
+use rmcp::model::{Annotations, CallToolResult, MetaObject, RequestMetaObject, TextContent};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -112,51 +112,81 @@ pub struct Prompt {
     pub meta: Option<MetaObject>,
 }
 
-// MCP's types and ours ignore each other's members, so each is read from the whole text: serde's `flatten` would
-// buffer, and lose digits.
+// MCP's types and ours ignore each other's members, so each is read from the whole text: serde's `flatten` would buffer
+// every value, and lose digits. What a kind requires was judged before.
 
-#[derive(Deserialize)]
+/// What the protocol puts beside MCP's members, in any kind.
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Beside {
+    parent_tool_call_id: Option<String>,
+    logprobs: Option<Vec<Logprob>>,
+    key: String,
+    id: String,
+}
+
+/// The same together with text, which is most of what is sent: read in one pass.
+#[derive(Deserialize)]
+struct BesideText {
     #[serde(default)]
     parent_tool_call_id: Option<String>,
     #[serde(default)]
     logprobs: Option<Vec<Logprob>>,
-}
-
-#[derive(Deserialize)]
-struct Keyed {
-    key: String,
-}
-
-#[derive(Deserialize)]
-struct Answered {
     #[serde(default)]
-    parent_tool_call_id: Option<String>,
-    id: String,
+    key: String,
+    text: String,
+    #[serde(rename = "_meta")]
+    meta: Option<MetaObject>,
+    annotations: Option<Annotations>,
+}
+
+impl BesideText {
+    fn parse(text: &str) -> Result<(Beside, TextContent), Malformed> {
+        let read: BesideText = reader::parse(text)?;
+        let mut content = TextContent::new(read.text);
+        content.meta = read.meta;
+        content.annotations = read.annotations;
+        let beside = Beside {
+            parent_tool_call_id: read.parent_tool_call_id,
+            logprobs: read.logprobs,
+            key: read.key,
+            ..Beside::default()
+        };
+        Ok((beside, content))
+    }
 }
 
 impl Delta {
     pub(super) fn parse(text: &str) -> Result<Delta, Malformed> {
-        let Beside {
-            parent_tool_call_id,
-            logprobs,
-        } = reader::parse(text)?;
+        let (beside, content) = BesideText::parse(text)?;
         Ok(Delta {
-            parent_tool_call_id,
-            logprobs,
-            content: reader::parse(text)?,
+            parent_tool_call_id: beside.parent_tool_call_id,
+            logprobs: beside.logprobs,
+            content,
         })
+    }
+}
+
+impl Part<TextContent> {
+    pub(super) fn parse_text(text: &str) -> Result<Part<TextContent>, Malformed> {
+        let (Beside { key, .. }, content) = BesideText::parse(text)?;
+        Ok(Part { key, content })
+    }
+}
+
+impl<C: DeserializeOwned> Part<C> {
+    pub(super) fn parse(text: &str) -> Result<Part<C>, Malformed> {
+        let Beside { key, .. } = reader::parse(text)?;
+        let content = reader::parse(text)?;
+        Ok(Part { key, content })
     }
 }
 
 impl<C: DeserializeOwned> Medium<C> {
     pub(super) fn parse(text: &str) -> Result<Medium<C>, Malformed> {
-        let Beside {
-            parent_tool_call_id,
-            ..
-        } = reader::parse(text)?;
+        let beside: Beside = reader::parse(text)?;
         Ok(Medium {
-            parent_tool_call_id,
+            parent_tool_call_id: beside.parent_tool_call_id,
             content: reader::parse(text)?,
         })
     }
@@ -164,24 +194,11 @@ impl<C: DeserializeOwned> Medium<C> {
 
 impl ToolResponse {
     pub(super) fn parse(text: &str) -> Result<ToolResponse, Malformed> {
-        let Answered {
-            parent_tool_call_id,
-            id,
-        } = reader::parse(text)?;
+        let beside: Beside = reader::parse(text)?;
         Ok(ToolResponse {
-            parent_tool_call_id,
-            id,
+            parent_tool_call_id: beside.parent_tool_call_id,
+            id: beside.id,
             result: reader::parse(text)?,
-        })
-    }
-}
-
-impl<C: DeserializeOwned> Part<C> {
-    pub(super) fn parse(text: &str) -> Result<Part<C>, Malformed> {
-        let Keyed { key } = reader::parse(text)?;
-        Ok(Part {
-            key,
-            content: reader::parse(text)?,
         })
     }
 }

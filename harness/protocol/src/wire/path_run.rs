@@ -147,7 +147,7 @@ impl PathChunk {
     /// Reads a chunk's JSON.
     ///
     /// # Errors
-    /// Those of [`judge`], and those of [`Chunk::decode`] for what no value can hold.
+    /// Those of [`judge`].
     pub fn decode(raw: &[u8]) -> Result<PathChunk, Malformed> {
         let kind = judge(raw)?;
         let text = shape::text(raw)?;

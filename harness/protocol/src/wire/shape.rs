@@ -90,9 +90,9 @@ impl Object {
     }
 
     /// The place of a member, looked for from the place where it is likely to be.
-    pub(super) fn find(&self, name: &str, likely: usize) -> Option<usize> {
+    pub(super) fn find(&self, name: &[u8], likely: usize) -> Option<usize> {
         let (before, after) = self.members.split_at_checked(likely)?;
-        let is_it = |member: &Member| member.name == name;
+        let is_it = |member: &Member| member.name.as_bytes() == name;
         match after.iter().position(is_it) {
             Some(index) => Some(likely + index),
             None => before.iter().position(is_it),
@@ -213,8 +213,7 @@ impl Shape {
     /// Judges, then reads into a value of `T`, which must want no more than the shape promises.
     ///
     /// # Errors
-    /// Those of [`judge`](Self::judge), and [`Rule::JsonDepth`] or [`Rule::JsonNumberRange`] for what judging lets
-    /// through but no value can hold.
+    /// Those of [`judge`](Self::judge).
     pub fn read<T: DeserializeOwned>(&'static self, bytes: &[u8]) -> Result<T, Malformed> {
         self.borrow(text(bytes)?)
     }
