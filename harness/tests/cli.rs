@@ -34,7 +34,7 @@ fn scenario_file(text: &str) -> tempfile::NamedTempFile {
 
 const ONE: &[&str] = &[
     "--scenario",
-    "provider/streams/one-loop",
+    "provider/streams/word-by-word",
     "--format",
     "jsonl",
 ];
@@ -50,7 +50,7 @@ fn a_conforming_provider_exits_0_and_says_so_in_the_summary() {
     let lines = lines(&output);
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["event"], "scenario");
-    assert_eq!(lines[0]["id"], "provider/streams/one-loop");
+    assert_eq!(lines[0]["id"], "provider/streams/word-by-word");
     assert_eq!(lines[0]["verdict"], "pass");
     assert_eq!(lines[0]["message"], Value::Null);
     assert!(lines[0]["duration_us"].is_u64());
