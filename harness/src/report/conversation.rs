@@ -149,6 +149,7 @@ fn label(step: &Step, word: &str) -> String {
         .next();
     match (&args.mutate, body) {
         (Some(mutation), _) => label.push_str(&format!(", {mutation}")),
+        (None, Some(body)) if body.is_empty() => label.push_str(", no byte"),
         (None, Some(body)) => label.push_str(&format!(" {body}")),
         (None, None) => {}
     }

@@ -198,6 +198,7 @@ mod tests {
 
     #[test]
     fn of_failures_that_are_alike_only_the_first_is_told_in_full() {
+        let scenarios = crate::suite::built_in(testing::heading().iut).expect("the files are good");
         let mut stories = Stories::default();
         let mut tell = |id: &str| {
             let outcome = Outcome {
@@ -206,17 +207,21 @@ mod tests {
             };
             anstream::adapter::strip_str(&stories.tell(&outcome, &testing::heading())).to_string()
         };
+        let story = tell(&scenarios[0].id);
+        let title = &scenarios[0].title;
         assert!(
-            tell("provider/streams/one-loop").contains("A loop's active"),
-            "the title of a built-in scenario"
+            story.contains(title.split(' ').next().unwrap_or_default()),
+            "`{title}` in\n{story}"
         );
+        assert!(story.contains("received"), "{story}");
+        let as_first = format!("as {}", scenarios[0].id);
         assert_eq!(
             tell("p/t/second"),
-            "\nFAIL          p/t/second  as provider/streams/one-loop"
+            format!("\nFAIL          p/t/second  {as_first}")
         );
         assert_eq!(
             tell("p/t/third"),
-            "FAIL          p/t/third  as provider/streams/one-loop"
+            format!("FAIL          p/t/third  {as_first}")
         );
     }
 }

@@ -286,35 +286,46 @@ mod tests {
         Everything::new().unwrap_or_else(|exit| panic!("the built-in files are at fault: {exit:?}"))
     }
 
-    fn plain(id: &str) -> Option<String> {
-        explanation(id, &everything()).map(|text| anstream::adapter::strip_str(&text).to_string())
+    fn plain(id: &str, everything: &Everything) -> Option<String> {
+        let text = explanation(id, everything)?;
+        Some(anstream::adapter::strip_str(&text).to_string())
     }
 
     #[test]
-    fn a_scenario_is_told_as_prose_and_as_lanes() {
-        let text = plain("provider/streams/one-loop").expect("there is such a scenario");
-        for part in [
-            "run.chunk.relayed",
-            "scenarios/provider/streams.yaml:",
-            "client connects",
-            "◀──",
-            "client",
-        ] {
-            assert!(text.contains(part), "`{part}` in\n{text}");
+    fn every_scenario_is_told_as_prose_and_as_lanes() {
+        let everything = everything();
+        for scenario in &everything.scenarios {
+            let text = plain(&scenario.id, &everything).expect("there is such a scenario");
+            let place = scenario.at.display();
+            for part in [
+                place.as_str(),
+                "\nsteps\n",
+                "\n   1  ",
+                "\nthe conversation\n",
+                " client ",
+            ] {
+                assert!(text.contains(part), "`{part}` in\n{text}");
+            }
+            let lanes = text
+                .split_once("\nthe conversation\n")
+                .map_or("", |(_, lanes)| lanes);
+            assert!(
+                lanes.lines().all(|line| style::width(line) <= style::WIDTH),
+                "{text}"
+            );
         }
-        assert!(
-            text.lines().all(|line| style::width(line) <= style::WIDTH),
-            "{text}"
-        );
     }
 
     #[test]
     fn a_family_is_told_by_its_first_case() {
-        let text = plain("provider/requests/missing-member").expect("there is such a family");
-        assert!(
-            text.contains("provider/requests/missing-member/digest\n"),
-            "{text}"
-        );
+        let everything = everything();
+        let cased = everything
+            .scenarios
+            .iter()
+            .find(|scenario| scenario.family != scenario.id);
+        let cased = cased.expect("some scenario has cases");
+        let text = plain(&cased.family, &everything).expect("there is such a family");
+        assert!(text.contains(&format!("  {}\n", cased.id)), "{text}");
     }
 
     #[test]
@@ -345,7 +356,7 @@ mod tests {
         assert!(
             near("run.chunk.verbatin", &everything).contains(&"`run.chunk.verbatim`".to_owned())
         );
-        assert!(near("one-lop", &everything).contains(&"`provider/streams/one-loop`".to_owned()));
+        assert!(near("chunk-lots", &everything).contains(&"`chunk-lost`".to_owned()));
         assert!(near("zzzzzz", &everything).is_empty());
     }
 
