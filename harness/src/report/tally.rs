@@ -33,6 +33,8 @@ struct Kept {
     duration: Duration,
     message: String,
     readings: Vec<String>,
+    /// Whether the catalogue has several readings of what it tests.
+    open: bool,
     blamed: Option<RequirementId>,
     provisional: bool,
 }
@@ -52,6 +54,11 @@ impl Tally {
                 .iter()
                 .map(|reading| style::printable(&mask.text(reading)))
                 .collect(),
+            open: outcome
+                .requirements
+                .iter()
+                .filter_map(|id| id.requirement())
+                .any(|requirement| !requirement.readings.is_empty()),
             blamed: outcome
                 .divergence
                 .as_ref()
@@ -78,14 +85,16 @@ impl Tally {
         )
     }
 
-    /// Which of several readings of the protocol were seen, a line for each family of scenarios that saw the same.
+    /// Which readings of ambiguous requirements were seen, a line for each family of scenarios that saw the same.
+    /// Where a script merely allows several things, how often it did is enough.
     pub(super) fn readings(&self) -> Option<String> {
         let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
-        for result in self
+        let chose = self
             .results
             .iter()
-            .filter(|result| !result.readings.is_empty())
-        {
+            .filter(|result| !result.readings.is_empty());
+        let (open, others): (Vec<_>, Vec<_>) = chose.partition(|result| result.open);
+        for result in open {
             let mut readings = result.readings.clone();
             readings.dedup();
             *seen
@@ -103,13 +112,19 @@ impl Tally {
             } else {
                 String::new()
             };
-            let reading = style::fit(
-                reading,
-                WIDTH.saturating_sub(wide + times.len() + 4).max(MINIMUM),
-            );
+            let room = WIDTH.saturating_sub(wide + times.len() + 4);
+            let reading = style::fit(reading, room.max(MINIMUM));
             format!("  {family:<wide$}  {}\n", paint(QUIET, reading + &times))
         });
-        section("seen where the protocol leaves a choice", lines)
+        let others = (!others.is_empty()).then(|| {
+            let others = style::count(others.len(), "scenario");
+            let took = format!("  {others} took one of several ways that are allowed");
+            format!("{}\n", paint(QUIET, took))
+        });
+        section(
+            "seen where the protocol leaves a choice",
+            lines.chain(others),
+        )
     }
 
     /// The requirements that were broken, the most often broken first.
@@ -429,20 +444,28 @@ mod tests {
 
     #[test]
     fn readings_are_shown_with_the_scenarios_that_saw_them() {
-        let mut outcome = testing::outcome(Verdict::Pass);
-        outcome.readings = vec!["client expects bare finish".to_owned(); 2];
-        let seen = plain(
-            tally(&[
-                named("p/requests/null-list/files", outcome.clone()),
-                named("p/requests/null-list/volumes", outcome.clone()),
-                named("p/stop/early", outcome),
-            ])
-            .readings(),
-        );
+        let readings = vec!["client expects bare finish".to_owned(); 2];
+        let open = vec![testing::id("stop.no-answer")];
+        let chose = Outcome {
+            readings,
+            ..testing::outcome(Verdict::Pass)
+        };
+        let ambiguous = Outcome {
+            requirements: open,
+            ..chose.clone()
+        };
+        let seen = tally(&[
+            named("p/stop/two-ways/one", ambiguous.clone()),
+            named("p/stop/two-ways/two", ambiguous.clone()),
+            named("p/stop/early", ambiguous),
+            named("p/mounts/either", chose),
+        ]);
+        let seen = plain(seen.readings());
         let lines: Vec<&str> = seen.lines().skip(1).collect();
         let expected = [
-            "  p/requests/null-list  client expects bare finish  2×",
-            "  p/stop/early          client expects bare finish",
+            "  p/stop/early     client expects bare finish",
+            "  p/stop/two-ways  client expects bare finish  2×",
+            "  1 scenario took one of several ways that are allowed",
         ];
         assert_eq!(lines, expected);
         assert_eq!(tally(&[testing::outcome(Verdict::Pass)]).readings(), None);
