@@ -59,11 +59,23 @@ pub(super) fn in_short(outcome: &Outcome, like: &str) -> String {
     )
 }
 
-/// What makes two failures alike: the step and the requirement to blame.
-pub(super) fn likeness(outcome: &Outcome) -> Option<(String, RequirementId)> {
-    let divergence = outcome.divergence.as_ref()?;
-    let (at, _) = divergence.step.as_ref()?;
-    Some((at.display(), *divergence.requirements.first()?))
+/// What makes two failures of one requirement alike, each by itself: the step, and what was allowed and came.
+pub(super) fn likenesses(outcome: &Outcome) -> Vec<(RequirementId, String)> {
+    let Some(divergence) = &outcome.divergence else {
+        return Vec::new();
+    };
+    let step = divergence.step.as_ref().map(|(at, _)| at.display());
+    let happening = format!("{}\n{}", divergence.allowed, divergence.received);
+    let blamed = divergence.requirements.first();
+    blamed
+        .into_iter()
+        .flat_map(|id| {
+            step.clone()
+                .into_iter()
+                .chain([happening.clone()])
+                .map(|by| (*id, by))
+        })
+        .collect()
 }
 
 /// Whether what decided rests on a number that the revision may have moved.
@@ -269,11 +281,32 @@ mod tests {
     }
 
     #[test]
-    fn failures_at_one_step_for_one_reason_are_alike() {
-        let (one, mut other) = (testing::failed(), testing::failed());
-        other.id = "provider/streams/another".to_owned();
-        assert_eq!(likeness(&one), likeness(&other));
-        assert!(plain(&in_short(&other, &one.id)).ends_with("  as provider/streams/one-loop"));
-        assert_eq!(likeness(&testing::outcome(Verdict::Inconclusive)), None);
+    fn failures_at_one_step_or_by_one_message_are_alike() {
+        let alike = |one: &Outcome, other: &Outcome| {
+            let others = likenesses(other);
+            likenesses(one)
+                .iter()
+                .any(|likeness| others.contains(likeness))
+        };
+        let one = testing::failed();
+        let (mut here, mut there, mut elsewhere) = (one.clone(), one.clone(), one.clone());
+        let divergence = |outcome: &mut Outcome| outcome.divergence.take().expect("it has one");
+        let other = "something else".to_owned();
+        here.divergence = Some(Divergence {
+            received: other.clone(),
+            ..divergence(&mut here)
+        });
+        there.divergence = Some(Divergence {
+            step: None,
+            ..divergence(&mut there)
+        });
+        elsewhere.divergence = Some(Divergence {
+            step: None,
+            received: other,
+            ..divergence(&mut elsewhere)
+        });
+        assert!(alike(&one, &here) && alike(&one, &there) && !alike(&one, &elsewhere));
+        assert!(likenesses(&testing::outcome(Verdict::Inconclusive)).is_empty());
+        assert!(plain(&in_short(&here, &one.id)).ends_with("  as provider/streams/one-loop"));
     }
 }

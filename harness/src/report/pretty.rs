@@ -121,7 +121,7 @@ impl Pretty {
 /// What has been told, so that of results that are alike only the first is told in full.
 #[derive(Debug, Default)]
 struct Stories {
-    told: HashMap<(String, RequirementId), String>,
+    told: HashMap<(RequirementId, String), String>,
     titles: Option<HashMap<String, String>>,
     /// Whether the last one was told in short.
     in_short: bool,
@@ -129,13 +129,19 @@ struct Stories {
 
 impl Stories {
     fn tell(&mut self, outcome: &Outcome, heading: &Heading) -> String {
-        if let Some(likeness) = failure::likeness(outcome) {
-            if let Some(like) = self.told.get(&likeness) {
-                let gap = if self.in_short { "" } else { "\n" };
-                self.in_short = true;
-                return format!("{gap}{}", failure::in_short(outcome, like));
-            }
-            self.told.insert(likeness, outcome.id.clone());
+        let likenesses = failure::likenesses(outcome);
+        let like = likenesses
+            .iter()
+            .find_map(|likeness| self.told.get(likeness))
+            .cloned();
+        let first = like.clone().unwrap_or_else(|| outcome.id.clone());
+        for likeness in likenesses {
+            self.told.entry(likeness).or_insert_with(|| first.clone());
+        }
+        if let Some(like) = like {
+            let gap = if self.in_short { "" } else { "\n" };
+            self.in_short = true;
+            return format!("{gap}{}", failure::in_short(outcome, &like));
         }
         self.in_short = false;
         let titles = self.titles.get_or_insert_with(|| {

@@ -16,6 +16,8 @@ const FEW: usize = 10;
 const SLOWEST: usize = 10;
 /// How many ids of one group are named.
 const NAMED: usize = 12;
+/// Stands for a space at which no line may end.
+const NO_BREAK: &str = "\u{a0}";
 /// What is left of a text at least, however wide the column before it.
 const MINIMUM: usize = 30;
 
@@ -293,21 +295,26 @@ fn grouped<'a>(entries: impl Iterator<Item = (String, &'a str)>) -> Vec<(String,
     groups
 }
 
+/// What ids share, and below it their families.
 fn group(shared: &str, ids: &[&str]) -> String {
-    let mut names = ids
+    let families: Vec<String> = ids
+        .chunk_by(|one, other| family(one) == family(other))
+        .map(|cases| match cases {
+            [id] => (*id).to_owned(),
+            cases => format!("{} ({})", family(cases[0]), cases.len()),
+        })
+        .collect();
+    let mut names = families
         .iter()
         .take(NAMED)
-        .copied()
+        .map(|name| name.replace(' ', NO_BREAK))
         .collect::<Vec<_>>()
         .join("  ");
-    if ids.len() > NAMED {
-        names.push_str(&format!("  and {} more", ids.len() - NAMED));
+    if families.len() > NAMED {
+        names.push_str(&format!("  and {} more", families.len() - NAMED));
     }
-    format!(
-        "{}\n{}\n",
-        wrap(shared, "  "),
-        paint(QUIET, wrap(&names, "    "))
-    )
+    let names = wrap(&names, "    ").replace(NO_BREAK, " ");
+    format!("{}\n{}\n", wrap(shared, "  "), paint(QUIET, names))
 }
 
 /// A headed section, unless there is nothing to say in it.
@@ -433,12 +440,13 @@ mod tests {
     fn what_was_not_applicable_is_grouped_by_its_reason() {
         let why = "needs [provider.volumes] held in the configuration";
         let tally = tally(&[
-            unplayed("p/b/2", why),
+            unplayed("p/t/b/1", why),
             unplayed("p/c/3", "has no vault"),
-            unplayed("p/a/1", why),
+            unplayed("p/t/a", why),
+            unplayed("p/t/b/2", why),
         ]);
         let expected =
-            format!("not applicable\n  {why}\n    p/a/1  p/b/2\n  has no vault\n    p/c/3\n");
+            format!("not applicable\n  {why}\n    p/t/a  p/t/b (2)\n  has no vault\n    p/c/3\n");
         assert_eq!(plain(tally.not_applicable()), expected);
     }
 
