@@ -38,6 +38,11 @@ impl Diagram {
         self.text
     }
 
+    /// Columns that an arrow has for its label.
+    pub(super) fn room(&self) -> usize {
+        self.gap - 7
+    }
+
     /// A message.
     pub(super) fn arrow(&mut self, gutter: &str, from: Role, to: Role, label: &str, marked: bool) {
         let lane = |role| {
@@ -47,7 +52,7 @@ impl Diagram {
                 .unwrap_or_default()
         };
         let (from, to) = (lane(from), lane(to));
-        let label = style::fit(label, self.gap - 7);
+        let label = style::fit(label, self.room());
         let line = "─".repeat(self.gap - 5 - style::width(&label));
         let (before, after) = if from < to {
             ("──".to_owned(), format!("{line}▶"))

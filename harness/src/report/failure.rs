@@ -192,13 +192,21 @@ impl Story<'_> {
         let offence = divergence
             .seq
             .map_or(Offence::Silence(outcome.duration), Offence::Event);
-        self.lines.push(String::new());
-        self.lines.push(
-            lanes::of_transcript(&outcome.transcript, offence, self.mask)
-                .trim_end()
-                .to_owned(),
-        );
+        let told = events_told_of(&format!("{} {}", divergence.allowed, divergence.received));
+        let lanes = lanes::of_transcript(&outcome.transcript, offence, &told, self.mask);
+        self.lines.push(format!("\n{}", lanes.trim_end()));
     }
+}
+
+/// The numbers of the events that a checker's text names.
+fn events_told_of(text: &str) -> Vec<u64> {
+    let number = |rest: &str| {
+        rest.split(|c: char| !c.is_ascii_digit())
+            .next()?
+            .parse()
+            .ok()
+    };
+    text.split("event ").skip(1).filter_map(number).collect()
 }
 
 #[cfg(test)]
@@ -242,6 +250,14 @@ mod tests {
             story.contains(verbatim.text.split_at(40).0)
                 && story.contains(&verbatim.source.section),
             "{story}"
+        );
+    }
+
+    #[test]
+    fn events_that_the_text_names_are_shown_too() {
+        assert_eq!(
+            events_told_of("first the chunk of event 9 (event 12), no event at all"),
+            [9, 12]
         );
     }
 

@@ -15,6 +15,10 @@ const BEFORE: usize = 12;
 const AFTER: usize = 3;
 /// Up to this length, bytes that are no text are shown.
 const FEW: usize = 8;
+/// Of a longer body the end is not looked at.
+const MOST: usize = 4096;
+/// What is shown of a body at least.
+const LEAST: usize = 8;
 
 /// What a diagram marks.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +29,14 @@ pub(super) enum Offence {
     Silence(Duration),
 }
 
-/// Draws the last messages of a transcript up to the offence and a few after it.
-pub(super) fn of_transcript(transcript: &Transcript, offence: Offence, mask: &Mask) -> String {
+/// Draws the last messages of a transcript up to the offence and a few after it, and before them those that are `told`
+/// of, by their numbers.
+pub(super) fn of_transcript(
+    transcript: &Transcript,
+    offence: Offence,
+    told: &[u64],
+    mask: &Mask,
+) -> String {
     let messages: Vec<Read<'_>> = read(transcript).collect();
     let until = match offence {
         Offence::Event(seq) => messages
@@ -39,50 +49,49 @@ pub(super) fn of_transcript(transcript: &Transcript, offence: Offence, mask: &Ma
         until.saturating_sub(BEFORE),
         (until + AFTER).min(messages.len()),
     );
-    let shown = &messages[first..last];
-    let mut diagram = Diagram::new(
-        shown
-            .iter()
-            .any(|message| message.link.kind == LinkKind::Begin),
-    );
-    if first > 0 {
-        diagram.note(
-            "",
-            &format!("… {}", style::count(first, "earlier message")),
-            false,
-        );
-    }
-    let (before, after) = shown.split_at(until - first);
-    let draw = |diagram: &mut Diagram, message: &Read<'_>| {
+    let shown = |at: &usize| {
+        (first..last).contains(at) || (*at < first && told.contains(&messages[*at].event.seq))
+    };
+    let shown: Vec<usize> = (0..messages.len()).filter(shown).collect();
+    let has_proxy = shown
+        .iter()
+        .any(|at| messages[*at].link.kind == LinkKind::Begin);
+    let mut diagram = Diagram::new(has_proxy);
+    let mut next = 0;
+    for at in shown {
+        left_out(&mut diagram, at - next);
+        if at == until {
+            silence(&mut diagram, offence);
+        }
+        let message = &messages[at];
         let event = message.event;
         let gutter = format!("{:>3}  {:>8}", event.seq, style::duration(event.at));
         let marked = matches!(offence, Offence::Event(seq) if seq == event.seq);
-        diagram.arrow(
-            &gutter,
-            message.from,
-            message.to,
-            &label(message, transcript, mask),
-            marked,
-        );
-    };
-    before
-        .iter()
-        .for_each(|message| draw(&mut diagram, message));
-    if let Offence::Silence(_) = offence {
-        diagram.note("", "nothing more came", true);
+        let label = label(message, transcript, mask, diagram.room());
+        diagram.arrow(&gutter, message.from, message.to, &label, marked);
+        next = at + 1;
     }
-    after.iter().for_each(|message| draw(&mut diagram, message));
-    if last < messages.len() {
+    if until == last {
+        silence(&mut diagram, offence);
+    }
+    left_out(&mut diagram, messages.len() - next);
+    diagram.into_text()
+}
+
+fn left_out(diagram: &mut Diagram, messages: usize) {
+    if messages > 0 {
         diagram.note(
             "",
-            &format!(
-                "… {} after that",
-                style::count(messages.len() - last, "message")
-            ),
+            &format!("… {}", style::count(messages, "more message")),
             false,
         );
     }
-    diagram.into_text()
+}
+
+fn silence(diagram: &mut Diagram, offence: Offence) {
+    if let Offence::Silence(_) = offence {
+        diagram.note("", "nothing more came", true);
+    }
 }
 
 /// How many messages came before the longest pause.
@@ -99,8 +108,8 @@ fn pause(messages: &[Read<'_>], end: Duration) -> usize {
 }
 
 /// A message in words, without a byte of what is secret.
-fn label(message: &Read<'_>, transcript: &Transcript, mask: &Mask) -> String {
-    let mut words = Vec::new();
+fn label(message: &Read<'_>, transcript: &Transcript, mask: &Mask, room: usize) -> String {
+    let mut label = String::new();
     if transcript
         .links
         .iter()
@@ -108,20 +117,25 @@ fn label(message: &Read<'_>, transcript: &Transcript, mask: &Mask) -> String {
         .count()
         > 1
     {
-        words.push(format!("{}:", message.link.name));
+        label = format!("{}: ", message.link.name);
     }
     if let Some(frame) = &message.frame {
         match frame.kind {
             FrameType::Authorization => {}
             FrameType::Request | FrameType::Response | FrameType::ResponseFinish => {
-                words.push(format!("#{}", frame.scope));
+                label.push_str(&format!("#{} ", frame.scope));
             }
-            _ => words.push(format!("#{}.{}", frame.scope, frame.channel)),
+            _ => label.push_str(&format!("#{}.{} ", frame.scope, frame.channel)),
         }
     }
-    words.push(message.word.clone().into_owned());
-    words.push(body(message, mask));
-    words.join(" ").trim_end().to_owned()
+    label.push_str(&message.word);
+    let body = body(message, mask);
+    if !body.is_empty() {
+        // Two messages of a kind differ at their ends rather than in their middles.
+        let room = room.saturating_sub(style::width(&label) + 1).max(LEAST);
+        label = format!("{label} {}", style::fit_ends(&body, room));
+    }
+    label
 }
 
 fn body(message: &Read<'_>, mask: &Mask) -> String {
@@ -132,7 +146,7 @@ fn body(message: &Read<'_>, mask: &Mask) -> String {
     let is_text =
         |text: &&str| !text.contains(|c: char| c.is_control() && !c.is_ascii_whitespace());
     match std::str::from_utf8(bytes).ok().filter(is_text) {
-        Some(text) => style::printable(&mask.shortened(text, style::WIDTH)),
+        Some(text) => style::printable(&mask.shortened(text, MOST)),
         None if bytes.len() <= FEW && mask.places(bytes).is_empty() => bytes
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -151,7 +165,7 @@ mod tests {
     use super::*;
 
     fn draw(transcript: &Transcript, offence: Offence) -> Vec<String> {
-        let drawn = of_transcript(transcript, offence, &Mask::of(transcript, &[]));
+        let drawn = of_transcript(transcript, offence, &[2], &Mask::of(transcript, &[]));
         let plain = anstream::adapter::strip_str(&drawn).to_string();
         assert!(
             plain.lines().all(|line| style::width(line) <= style::WIDTH),
@@ -197,14 +211,33 @@ mod tests {
             talk.client(FrameType::Request, scope, 0, b"\0{}");
         }
         let rows = draw(&talk.transcript, Offence::Event(29));
-        assert!(rows[1].contains("… 18 earlier messages"));
-        assert!(
-            rows[2].contains("#18 run")
-                && rows[13].starts_with('▶')
-                && rows[13].contains("#29 run")
+        // The second message is shown as well, since it is told of.
+        let shown: Vec<String> = rows
+            .iter()
+            .skip(1)
+            .map(|row| row.split('│').nth(1).unwrap_or_default().replace('─', ""))
+            .collect();
+        let shown: Vec<&str> = shown.iter().map(|row| row.trim()).collect();
+        assert_eq!(
+            shown[..4],
+            [
+                "… 2 more messages",
+                "#2 run {} ▶",
+                "… 15 more messages",
+                "#18 run {} ▶"
+            ]
         );
-        assert!(rows[16].contains("#32 run") && rows[17].contains("… 7 messages after that"));
-        assert_eq!(rows.len(), 18);
+        assert_eq!(
+            shown[14..],
+            [
+                "#29 run {} ▶",
+                "#30 run {} ▶",
+                "#31 run {} ▶",
+                "#32 run {} ▶",
+                "… 7 more messages"
+            ]
+        );
+        assert!(rows[15].starts_with('▶') && rows.len() == 20, "{rows:#?}");
         assert!(!rows[0].contains("proxy"), "no proxy takes part in it");
     }
 

@@ -83,6 +83,24 @@ pub(crate) fn fit(text: &str, most: usize) -> String {
     fitting
 }
 
+/// At most `most` columns of `text`, with an ellipsis in its middle where something is left out.
+pub(crate) fn fit_ends(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let (start, end) = (most * 3 / 5, most - most * 3 / 5);
+    let mut tail: Vec<char> = Vec::new();
+    let mut taken = 0;
+    for c in text.chars().rev() {
+        taken += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+        if taken > end {
+            break;
+        }
+        tail.push(c);
+    }
+    fit(text, start) + &tail.iter().rev().collect::<String>()
+}
+
 /// `text` in lines, `indent` before each.
 pub(crate) fn wrap(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH)
@@ -149,6 +167,8 @@ mod tests {
         assert_eq!(fit("🏃🏃🏃", 5), "🏃🏃…");
         assert_eq!(fit("abcde", 5), "abcde");
         assert_eq!(fit("abcdef", 5), "abcd…");
+        assert_eq!(fit_ends("abcdefgh", 5), "ab…gh");
+        assert_eq!(fit_ends("🏃🏃🏃🏃", 6), "🏃…🏃");
     }
 
     #[test]
