@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use diverge_protocol::scenario::Iut;
 
 use crate::commands;
+use crate::decode::Surface;
 use crate::verdict::Exit;
 
 /// Finds out whether a Diverge provider does what the protocol says, and says exactly where it does not.
@@ -44,6 +45,8 @@ enum Command {
     Mutants(MutantsArgs),
     /// Shows requirements, their scenarios and their mutants; exit 1 where one lacks either without a written reason
     Coverage,
+    /// Reads payloads as hex, one a line on standard input, and tells what they say or why they say nothing
+    Decode(DecodeArgs),
     /// Checks scenario files; without files, those that are built in
     Lint {
         /// Scenario files
@@ -166,6 +169,24 @@ pub struct MutantsArgs {
     pub jobs: usize,
 }
 
+/// `decode`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    echo 08 | diverge-conformance decode --frame run-response\n  \
+    diverge-conformance decode --frame chunk --batch < captured.hex\n\n\
+    A blank line is a payload with no byte. Exit codes: 0; 1 where a line was rejected or is not hex; 2 usage.")]
+pub struct DecodeArgs {
+    /// What each line is
+    #[arg(long, value_enum)]
+    pub frame: Surface,
+    /// Write one JSON object a line instead of explaining
+    #[arg(long)]
+    pub batch: bool,
+    /// Show the values of an inactive, a frame's payload, and the text of what is rejected
+    #[arg(long)]
+    pub show_secrets: bool,
+}
+
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -198,6 +219,7 @@ pub fn main() -> ExitCode {
             Command::Explain { id } => commands::explain(&id),
             Command::Mutants(args) => commands::mutants(&args).await,
             Command::Coverage => commands::coverage(),
+            Command::Decode(args) => commands::decode(&args),
             Command::Lint { files, schema } => commands::lint(&files, schema),
         }
     });

@@ -11,6 +11,7 @@
 pub mod cli;
 mod commands;
 pub mod config;
+mod decode;
 pub mod iut;
 pub mod mutants;
 pub mod play;

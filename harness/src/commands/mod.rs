@@ -1,11 +1,13 @@
 //! What each command of the command line does.
 
 mod catalogue;
+mod decode;
 mod lint;
 mod mutants;
 mod run;
 
 pub(crate) use catalogue::{coverage, explain, list};
+pub(crate) use decode::decode;
 pub(crate) use lint::lint;
 pub(crate) use mutants::mutants;
 pub(crate) use run::run;

@@ -106,7 +106,7 @@ impl Mask {
 }
 
 /// What is shown in the place of a secret.
-pub(super) fn stand_in(bytes: usize) -> String {
+pub(crate) fn stand_in(bytes: usize) -> String {
     if bytes == 1 {
         "‹secret, 1 byte›".to_owned()
     } else {

@@ -19,6 +19,7 @@ use diverge_protocol::scenario::Iut;
 
 pub use jsonl::Jsonl;
 pub use mask::Mask;
+pub(crate) use mask::stand_in;
 pub use pretty::Pretty;
 pub use transcripts::Transcripts;
 

@@ -1,0 +1,214 @@
+//! `decode`: payloads in hex, each told to a person or as a line of JSON.
+
+mod explain;
+
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+
+use diverge_protocol::wire::Malformed;
+use serde::Serialize;
+
+use super::complain;
+use crate::cli::DecodeArgs;
+use crate::decode::{self, Decoded, Said, Surface};
+use crate::report::stand_in;
+use crate::verdict::Exit;
+
+/// The longest payload that is read, in bytes; a longer line is told as an error.
+const LONGEST: usize = 64 << 20;
+
+/// How deep JSON may nest to be repeated in a line of JSON: what common readers of JSON take.
+const DEEPEST: usize = 127;
+
+/// One line of the input.
+enum Line<'a> {
+    Good(Decoded<'a>),
+    Malformed(Malformed),
+    NotHex(String),
+}
+
+pub(crate) fn decode(args: &DecodeArgs) -> Exit {
+    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let shown = match args.batch {
+        true => decode_lines(args, &mut input, &mut BufWriter::new(io::stdout().lock())),
+        false => {
+            let mut out = BufWriter::new(anstream::stdout().lock());
+            decode_lines(args, &mut input, &mut out)
+        }
+    };
+    match shown {
+        Ok(true) => Exit::Conforms,
+        Ok(false) => Exit::Fails,
+        Err(error) => {
+            complain(&format!("could not read or write: {error}"));
+            Exit::Fails
+        }
+    }
+}
+
+/// Reads lines until the input ends; says whether all were good.
+fn decode_lines(
+    args: &DecodeArgs,
+    input: &mut BufReader<impl Read>,
+    out: &mut impl Write,
+) -> io::Result<bool> {
+    let (mut line, mut payload) = (Vec::new(), Vec::new());
+    let (mut number, mut good) = (0, true);
+    while next_line(input, &mut line)? {
+        number += 1;
+        let read = if line.len() > LONGEST * 2 + 2 {
+            Line::NotHex(format!("the line is longer than {LONGEST} bytes in hex"))
+        } else {
+            match decode::unhex(&line, &mut payload) {
+                Err(why) => Line::NotHex(why),
+                Ok(()) => match decode::decode(args.frame, &payload) {
+                    Ok(decoded) => Line::Good(decoded),
+                    Err(fault) => Line::Malformed(fault),
+                },
+            }
+        };
+        good &= matches!(read, Line::Good(_));
+        let written = match args.batch {
+            true => write_line(out, number, &read, args.show_secrets),
+            false => explain::write(out, number, args, &payload, &read),
+        };
+        // Whoever writes one line and waits for its answer gets it.
+        let flushed = written.and_then(|()| match input.buffer().is_empty() {
+            true => out.flush(),
+            false => Ok(()),
+        });
+        match flushed {
+            Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => return Ok(good),
+            other => other?,
+        }
+    }
+    out.flush().map(|()| good)
+}
+
+/// Reads one line without its end; of one that is too long only so much that this shows.
+fn next_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let limit = LONGEST as u64 * 2 + 4;
+    if input.by_ref().take(limit).read_until(b'\n', line)? == 0 {
+        return Ok(false);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() as u64 == limit {
+        input.skip_until(b'\n')?;
+    }
+    Ok(true)
+}
+
+#[derive(Serialize)]
+struct Rejected<'a> {
+    verdict: &'static str,
+    rule: &'a str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct NotHex<'a> {
+    verdict: &'static str,
+    line: u64,
+    message: &'a str,
+}
+
+/// Writes one line as JSON.
+fn write_line(out: &mut impl Write, number: u64, line: &Line<'_>, secrets: bool) -> io::Result<()> {
+    match line {
+        Line::Good(decoded) => write_good(out, decoded, secrets)?,
+        Line::Malformed(fault) => serde_json::to_writer(
+            &mut *out,
+            &Rejected {
+                verdict: "reject",
+                rule: fault.rule.as_str(),
+                message: fault.to_string(),
+            },
+        )?,
+        Line::NotHex(why) => serde_json::to_writer(
+            &mut *out,
+            &NotHex {
+                verdict: "error",
+                line: number,
+                message: why,
+            },
+        )?,
+    }
+    writeln!(out)
+}
+
+fn write_good(out: &mut impl Write, decoded: &Decoded<'_>, secrets: bool) -> io::Result<()> {
+    write!(
+        out,
+        r#"{{"verdict":"accept","kind":"{}","value":"#,
+        decoded.kind
+    )?;
+    match &decoded.said {
+        Said::Nothing => write!(out, "null")?,
+        Said::Frame(frame) => {
+            let (scope, channel, bytes) = (frame.scope, frame.channel, frame.payload.len());
+            write!(
+                out,
+                r#"{{"scope":{scope},"channel":{channel},"payload_bytes":{bytes}"#
+            )?;
+            if secrets {
+                write!(out, r#","payload":"{:x}""#, frame.payload)?;
+            }
+            write!(out, "}}")?;
+        }
+        Said::Secrets(text) if !secrets => write!(out, "{}", masked(text))?,
+        Said::Json(text) | Said::Secrets(text) if decode::depth(text) > DEEPEST => {
+            let bytes = text.len();
+            write!(
+                out,
+                r#"null,"omitted":"{bytes} bytes of JSON nested deeper than {DEEPEST}""#
+            )?;
+        }
+        Said::Json(text) | Said::Secrets(text) => one_line(out, text.trim_ascii())?,
+    }
+    write!(out, "}}")
+}
+
+/// Writes JSON as it came, except that nothing in it ends the line: a line break between tokens becomes a space, and
+/// the characters in strings that some programs take for one are escaped.
+fn one_line(out: &mut impl Write, text: &str) -> io::Result<()> {
+    let breaks = |c| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let mut rest = text;
+    while let Some(at) = rest.find(breaks) {
+        let (before, behind) = rest.split_at(at);
+        write!(out, "{before}")?;
+        let mut characters = behind.chars();
+        match characters.next() {
+            Some('\n' | '\r') | None => write!(out, " ")?,
+            Some(other) => write!(out, "\\u{:04x}", u32::from(other))?,
+        }
+        rest = characters.as_str();
+    }
+    write!(out, "{rest}")
+}
+
+/// An object of secrets as JSON: each name, and in the place of each value its length.
+fn masked(text: &str) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let Some(members) = decode::members(text) else {
+        return quoted(&stand_in(text.len()));
+    };
+    let members = members.iter().map(|(name, value)| {
+        let raw = value.get();
+        let bare = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
+        format!(
+            "{}:{}",
+            quoted(name),
+            quoted(&stand_in(bare.unwrap_or(raw).len()))
+        )
+    });
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+}
+
+impl Surface {
+    /// Its name on the command line.
+    fn name(self) -> String {
+        clap::ValueEnum::to_possible_value(&self)
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
