@@ -397,10 +397,11 @@ const VARIANTS: &[Variant] = &[
     ),
 ];
 
-/// Whether the client opens a channel that asks that in an open run.
+/// Whether the client opens a channel that asks that in a run that has its id and no finish.
 fn asks(message: &Message<'_>, kind: ClientChannel) -> bool {
     let first = Profile::scope().client_channels.byte(kind);
-    message.is(Part::Ask, |run| !run.finished) && message.frame.payload.first() == Some(&first)
+    message.is(Part::Ask, |run| run.id.is_some() && !run.finished)
+        && message.frame.payload.first() == Some(&first)
 }
 
 /// Whether the content of an enqueue is an empty list.

@@ -22,11 +22,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "dequeue-always-withdraws",
         "dequeue.answer-relayed",
-        "says that something was withdrawn where nothing waited",
+        "says that something was withdrawn where nothing waited, in a run that has asked nothing else",
         || {
             rewrite(
                 Flow::ToClient,
-                |message| answers(message, Dequeue) && *message.frame.payload == [1],
+                |message| {
+                    let alone = message.run.is_some_and(|run| run.client_opened == 1);
+                    alone && answers(message, Dequeue) && *message.frame.payload == [1]
+                },
                 |_| vec![0].into(),
             )
         },

@@ -249,11 +249,11 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "enqueue-number-cut",
         "channel.answer-without-request",
-        "keeps the lower 24 bits of the channel number of an enqueue",
+        "keeps the lower 24 bits of the channel number of an enqueue, where only the one above is set",
         || {
             on(Flow::ToClient, |message, next| {
                 let low = message.frame.channel & 0x00ff_ffff;
-                let cut = low == 0 && message.frame.channel > 0;
+                let cut = message.frame.channel == 0x0100_0000;
                 if cut && (answers(message, Enqueue) || finishes(message, Enqueue)) {
                     next.push(on_channel(message, low));
                 } else {

@@ -36,16 +36,10 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
-        "schema-error-emptied",
+        "schema-error-compacted",
         "schema.answer-relayed",
-        "sends null in place of the error of a schema request",
-        || {
-            rewrite(
-                Flow::ToClient,
-                |message| answers(message, Schema) && message.frame.payload.first() == Some(&1),
-                |_| b"\x01null".to_vec().into(),
-            )
-        },
+        "sends the error of a schema request without the white space in its JSON",
+        || compact_answers(Schema, 1),
     ),
     fault(
         "schema-unserved-answered",

@@ -94,18 +94,6 @@ pub(super) const FAULTS: &[Fault] = &[
         || unheard(|run| run.id.is_none()),
     ),
     fault(
-        "stop-again-finished",
-        "scope.finished-once",
-        "finishes a run again for a second stop",
-        || {
-            replace(
-                Flow::FromClient,
-                |message| opens(message, Stop) && message.run.is_some_and(|run| run.finished),
-                |message| vec![message.finish()],
-            )
-        },
-    ),
-    fault(
         "dequeue-after-finish-answered",
         "channel.ended-by-scope-finish",
         "answers a dequeue on a run that is over",
