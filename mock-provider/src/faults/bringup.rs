@@ -269,7 +269,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "quiet-given-up",
         "run.quiet-allowed",
-        "ends a run without loops at the fourth request beside it",
+        "ends a run without loops at the twelfth request beside it",
         || {
             let mut asked = Vec::new();
             on(Flow::FromClient, move |message, next| {
@@ -277,7 +277,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 let id = message.scope().0;
                 if message.part == Part::Request && message.frame.payload.is_empty() {
                     asked.push(id);
-                    if asked.iter().filter(|client| **client == id).count() == 4 {
+                    if asked.iter().filter(|client| **client == id).count() == 12 {
                         let runs = message
                             .view
                             .client(id)
