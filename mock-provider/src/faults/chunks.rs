@@ -117,11 +117,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "large-chunk-split",
         "run.chunk.one-response-each",
-        "sends a large chunk in two responses",
+        "sends a chunk that fills two of its buffers in two responses",
         || {
             replace(
                 Flow::ToClient,
-                |message| message.part == Part::Chunk && message.body().len() > 1 << 18,
+                |message| {
+                    message.part == Part::Chunk
+                        && (1 << 18..1 << 19).contains(&message.body().len())
+                },
                 |message| {
                     let (first, second) = message.body().split_at(1 << 18);
                     [first, second].map(|part| message.with_body(part)).into()

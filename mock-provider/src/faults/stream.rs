@@ -72,8 +72,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "chunk-held",
         "run.chunk.relayed",
-        "holds each chunk of the first loop until the next word",
-        || held(|message| message.is(Part::Chunk, |run| run.loops == 1)),
+        "holds the third chunk of the first loop until the next word",
+        || held(|message| message.is(Part::Chunk, |run| run.loops == 1 && run.chunks == 2)),
     ),
     fault(
         "later-chunk-held",
@@ -90,10 +90,10 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "empty-loop-unended",
         "run.inactive.relayed",
-        "does not end a first loop that had no chunk",
+        "loses the values of a loop that had no chunk, and its end",
         || {
             lose(Flow::ToClient, |message| {
-                message.is(Part::Inactive, |run| run.loops == 1 && run.chunks == 0)
+                message.is(Part::Inactive, |run| run.chunks == 0) && message.body().len() > 2
             })
         },
     ),
