@@ -269,24 +269,19 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "quiet-given-up",
         "run.quiet-allowed",
-        "ends a run without loops at the twelfth request beside it",
+        "ends a run without loops when another ends after many frames",
         || {
-            let mut asked = Vec::new();
-            on(Flow::FromClient, move |message, next| {
+            on(Flow::ToClient, |message, next| {
                 next.push(message.pass());
-                let id = message.scope().0;
-                if message.part == Part::Request && message.frame.payload.is_empty() {
-                    asked.push(id);
-                    if asked.iter().filter(|client| **client == id).count() == 12 {
-                        let runs = message
-                            .view
-                            .client(id)
-                            .into_iter()
-                            .flat_map(|client| client.runs.values());
-                        let quiet =
-                            runs.filter(|run| run.id.is_some() && run.loops == 0 && !run.finished);
-                        next.extend(quiet.filter_map(|run| run.run).map(finish));
-                    }
+                let client = message
+                    .view
+                    .client(message.scope().0)
+                    .filter(|it| (16..64).contains(&it.frames));
+                if message.is(Part::Finish, |run| run.loops == 1) {
+                    let runs = client.into_iter().flat_map(|client| client.runs.values());
+                    let quiet =
+                        runs.filter(|run| run.id.is_some() && run.loops == 0 && !run.finished);
+                    next.extend(quiet.filter_map(|run| run.run).map(finish));
                 }
             })
         },

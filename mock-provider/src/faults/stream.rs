@@ -134,13 +134,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "same-chunk-dropped",
         "run.chunk.relayed",
-        "drops a chunk that is like the one before it",
+        "drops a usage that is like the one before it",
         || {
             let mut last = HashMap::new();
             lose(Flow::ToClient, move |message| {
                 let body = message.frame.payload.clone();
                 last.insert(message.scope(), body.clone()) == Some(body)
                     && message.part == Part::Chunk
+                    && json(message).is_some_and(|chunk| chunk["type"] == "usage")
             })
         },
     ),
