@@ -91,14 +91,19 @@ impl Request {
 
 /// Whether a payload may be read or not, as the project's notes leave it open.
 pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
+    let surrogate = |four: &[u8]| {
+        four.starts_with(b"\\u")
+            && four[2].eq_ignore_ascii_case(&b'd')
+            && b"89abABcdefCDEF".contains(&four[3])
+    };
     // RFC 8259 lets a reader skip a byte order mark.
     let marked =
         || payload.starts_with(MARK) || payload.get(1..).is_some_and(|json| json.starts_with(MARK));
-    matches!(
-        fault.rule,
-        Rule::JsonDepth | Rule::JsonNumberRange | Rule::JsonSurrogate
-    ) || (fault.rule == Rule::JsonEncoding && marked())
+    matches!(fault.rule, Rule::JsonDepth | Rule::JsonNumberRange)
+        || (fault.rule == Rule::JsonEncoding && marked())
         || (fault.rule == Rule::UnsignedExpected && is_integral(fault, payload))
+        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding)
+            && payload.windows(4).any(surrogate))
 }
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
