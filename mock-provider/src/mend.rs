@@ -13,13 +13,21 @@ pub(crate) const LISTS: [&str; 3] = ["volume_mounts", "fuse_file_mounts", "fuse_
 fn on_request(
     change: impl Fn(&Message<'_>) -> Option<Vec<Step>> + Send + 'static,
 ) -> Box<dyn Intercept> {
-    on(Flow::FromClient, move |message, next| {
-        let is_run = message.part == Part::Request && message.frame.payload.first() == Some(&0);
-        match is_run.then(|| change(message)).flatten() {
+    on(
+        Flow::FromClient,
+        move |message, next| match is_run_request(message).then(|| change(message)).flatten() {
             Some(steps) => next.extend(steps),
             None => next.push(message.pass()),
-        }
-    })
+        },
+    )
+}
+
+/// Whether the message is a run request that opens a scope.
+pub(crate) fn is_run_request(message: &Message<'_>) -> bool {
+    let open = message
+        .run
+        .is_some_and(|run| run.run.is_some() && !run.finished);
+    message.part == Part::Request && message.frame.payload.first() == Some(&0) && !open
 }
 
 fn parsed(message: &Message<'_>) -> Option<Value> {

@@ -122,16 +122,6 @@ pub(super) const FAULTS: &[Fault] = &[
             )
         },
     ),
-    fault(
-        "refused-number-kept",
-        "scope.number-reusable",
-        "ignores requests under the number of a refused run",
-        || {
-            lose(Flow::FromClient, |message| {
-                message.is(Part::Request, |run| run.finished && refused(run))
-            })
-        },
-    ),
 ];
 
 fn refused(run: &RunView) -> bool {

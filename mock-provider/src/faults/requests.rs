@@ -377,16 +377,6 @@ pub(super) const FAULTS: &[Fault] = &[
             )
         },
     ),
-    fault(
-        "unreadable-number-kept",
-        "scope.number-reusable",
-        "ignores requests under the number of one that could not be read",
-        || {
-            lose(Flow::FromClient, |message| {
-                message.is(Part::Request, |run| run.finished && run.arguments.is_none())
-            })
-        },
-    ),
 ];
 
 fn is_bare_finish(message: &Message<'_>) -> bool {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::checks::{self, Check};
 use crate::fault::{Fault, Intercept, Step, fault, on, rewrite, switch_off};
-use crate::mend::{LISTS, lenient_with};
+use crate::mend::{LISTS, is_run_request, lenient_with};
 use crate::settings::{Settings, Volume};
 use crate::view::{Flow, Message, Part};
 
@@ -351,8 +351,7 @@ fn without_volumes(request: &mut Value, out: impl Fn(&str) -> bool) -> bool {
 
 /// The run request that a message is, if it can be read.
 fn run_request(message: &Message<'_>) -> Option<RunRequest> {
-    let is_run = message.part == Part::Request && message.frame.payload.first() == Some(&0);
-    is_run
+    is_run_request(message)
         .then(|| RunRequest::decode_json(message.body()).ok())
         .flatten()
 }
