@@ -45,6 +45,8 @@ enum Command {
     Mutants(MutantsArgs),
     /// Shows requirements, their scenarios and their mutants; exit 1 where one lacks either without a written reason
     Coverage,
+    /// Judges a stream of agent events, one JSON object a line, event by event
+    Check(CheckArgs),
     /// Reads payloads as hex, one a line on standard input, and tells what they say or why they say nothing
     Decode(DecodeArgs),
     /// Checks scenario files; without files, those that are built in
@@ -169,6 +171,20 @@ pub struct MutantsArgs {
     pub jobs: usize,
 }
 
+/// `check`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 conforms; 1 a line breaks what is stated, or nothing could be read as an event; \
+    2 usage, or the file cannot be read."
+)]
+pub struct CheckArgs {
+    /// The stream as JSON Lines; `-` is standard input
+    pub file: PathBuf,
+    /// Warnings fail
+    #[arg(long)]
+    pub strict: bool,
+}
+
 /// `decode`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -219,6 +235,7 @@ pub fn main() -> ExitCode {
             Command::Explain { id } => commands::explain(&id),
             Command::Mutants(args) => commands::mutants(&args).await,
             Command::Coverage => commands::coverage(),
+            Command::Check(args) => commands::check(&args),
             Command::Decode(args) => commands::decode(&args),
             Command::Lint { files, schema } => commands::lint(&files, schema),
         }

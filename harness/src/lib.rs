@@ -13,6 +13,7 @@ mod commands;
 pub mod config;
 mod decode;
 pub mod iut;
+mod lines;
 pub mod mutants;
 pub mod play;
 pub mod reference;

@@ -2,7 +2,7 @@
 
 mod explain;
 
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use diverge_protocol::wire::Malformed;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::complain;
 use crate::cli::DecodeArgs;
 use crate::decode::{self, Decoded, Said, Surface};
+use crate::lines::next_line;
 use crate::report::stand_in;
 use crate::verdict::Exit;
 
@@ -53,7 +54,7 @@ fn decode_lines(
 ) -> io::Result<bool> {
     let (mut line, mut payload) = (Vec::new(), Vec::new());
     let (mut number, mut good) = (0, true);
-    while next_line(input, &mut line)? {
+    while next_line(input, LONGEST * 2 + 2, &mut line)? {
         number += 1;
         let read = if line.len() > LONGEST * 2 + 2 {
             Line::NotHex(format!("the line is longer than {LONGEST} bytes in hex"))
@@ -82,21 +83,6 @@ fn decode_lines(
         }
     }
     out.flush().map(|()| good)
-}
-
-/// Reads one line without its end; of one that is too long only so much that this shows.
-fn next_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let limit = LONGEST as u64 * 2 + 4;
-    if input.by_ref().take(limit).read_until(b'\n', line)? == 0 {
-        return Ok(false);
-    }
-    if line.last() == Some(&b'\n') {
-        line.pop();
-    } else if line.len() as u64 == limit {
-        input.skip_until(b'\n')?;
-    }
-    Ok(true)
 }
 
 #[derive(Serialize)]

@@ -1,12 +1,14 @@
 //! What each command of the command line does.
 
 mod catalogue;
+mod check;
 mod decode;
 mod lint;
 mod mutants;
 mod run;
 
 pub(crate) use catalogue::{coverage, explain, list};
+pub(crate) use check::check;
 pub(crate) use decode::decode;
 pub(crate) use lint::lint;
 pub(crate) use mutants::mutants;

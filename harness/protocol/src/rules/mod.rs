@@ -9,6 +9,7 @@ mod begin_link;
 mod catalogue;
 mod channels;
 mod connection;
+mod events;
 mod frames;
 mod hindsight;
 mod id;
@@ -26,6 +27,7 @@ use std::collections::HashMap;
 pub use catalogue::{
     Catalogue, CatalogueError, Iut, Requirement, RequirementId, Revision, Source, Strength,
 };
+pub use events::EventStream;
 pub use violation::Violation;
 
 use self::begin_link::{BeginLink, Claim};

@@ -2,7 +2,7 @@
 
 use diverge_protocol::rules::{Requirement, Strength};
 
-use super::{Everything, aligned, faults_of, titled};
+use super::{Everything, IUTS, aligned, faults_of, titled};
 use crate::report::style::{self, BAD, GOOD, QUIET, STRONG, paint, say, wrap};
 use crate::verdict::Exit;
 
@@ -15,6 +15,7 @@ pub(crate) fn coverage() -> Exit {
     let rows: Vec<Covered> = everything
         .requirements
         .iter()
+        .filter(|it| it.iut.iter().any(|iut| IUTS.contains(iut)))
         .map(|it| Covered::of(it, &everything))
         .collect();
     say(covered_table(&rows).trim_end());

@@ -1,0 +1,87 @@
+//! `check` from outside: streams of agent events from files and from standard input.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+fn check(arguments: &[&str], input: &str) -> (Option<i32>, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+        .arg("check")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("it has an input");
+    // A program that reads no input ends before it is written.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = child.wait_with_output().expect("it ends");
+    let text = [stdout, stderr].concat();
+    (status.code(), String::from_utf8(text).expect("UTF-8"))
+}
+
+const TEXT: &str = r#"{"type":"assistant_text","delta":"so"}"#;
+const COST: &str = r#"{"type":"cost","costUsd":0.5,"tokens":{"input":1}}"#;
+const DONE: &str = r#"{"type":"done","response":"so","transcript":[]}"#;
+
+#[test]
+fn a_good_stream_conforms_from_a_file_and_from_standard_input() {
+    let stream = format!("{TEXT}\n{COST}\n{DONE}\n");
+    assert_eq!(check(&["-"], &stream).0, Some(0));
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(stream.as_bytes()).expect("it takes text");
+    let path = file.path().to_str().expect("a path");
+    let (code, text) = check(&[path, "--strict"], "");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("conforms: 3 events"), "{text}");
+}
+
+#[test]
+fn a_broken_stream_is_told_its_line_rule_and_what_was_allowed() {
+    let (code, text) = check(&["-"], &format!("{COST}\n{COST}\n{DONE}\n"));
+    assert_eq!(code, Some(1));
+    for part in [
+        "FAIL          line 2",
+        "  allowed     one cost",
+        "  breaks      events.cost-once  stated",
+        "A run tells its cost at most once.",
+        "agent event page",
+    ] {
+        assert!(text.contains(part), "`{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn a_warning_fails_only_where_warnings_do() {
+    let stream = format!("{TEXT}\n{COST}\n");
+    let (code, text) = check(&["-"], &stream);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("warn          the end, behind line 2"),
+        "{text}"
+    );
+    assert_eq!(check(&["-", "--strict"], &stream).0, Some(1));
+}
+
+#[test]
+fn what_is_no_stream_passes_nothing() {
+    for nothing in ["", "\n\n", "nonsense\n", "\u{1b}[2J\n"] {
+        let (code, text) = check(&["-"], nothing);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+    let (code, text) = check(&["-"], &"nonsense\n".repeat(1000));
+    assert_eq!(code, Some(1));
+    assert!(text.contains("and 950 more lines not shown"), "{text}");
+}
+
+#[test]
+fn a_file_that_there_is_not_exits_2() {
+    assert_eq!(check(&["/nonexistent/stream.jsonl"], "").0, Some(2));
+    assert_eq!(check(&["/"], "").0, Some(2));
+}
