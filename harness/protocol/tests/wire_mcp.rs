@@ -178,7 +178,7 @@ fn chunk_of(kind: &str, members: &Value) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
     fn a_chunk_is_judged_as_rmcp_reads_its_members(

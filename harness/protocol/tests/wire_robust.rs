@@ -11,7 +11,7 @@ use diverge_protocol::wire::path_run::{PathChunk, PathRunRequest, PathRunRespons
 use diverge_protocol::wire::profile::ClientChannel;
 use diverge_protocol::wire::request::{BeginRequest, RunRequest};
 use diverge_protocol::wire::run::RunResponse;
-use diverge_protocol::wire::{Frame, Malformed, Profile, Rule, read_credential};
+use diverge_protocol::wire::{Frame, FrameType, Malformed, Profile, Rule, read_credential};
 use proptest::prelude::*;
 use wire_samples::CHUNKS;
 
@@ -150,6 +150,26 @@ fn an_unknown_member_is_told_by_no_name() {
         for byte in 0..10 {
             tells_nothing(&[&[byte], json.as_bytes()].concat()).expect("nothing is told");
         }
+    }
+}
+
+#[test]
+fn debugging_output_shows_no_payload() {
+    let profile = Profile::scope();
+    let values = format!(r#"{{"a":"{MARKER}"}}"#);
+    let inactive = [&[9], values.as_bytes()].concat();
+    let begun = [&[4], values.as_bytes()].concat();
+    let frame = Frame::new(FrameType::Response, 1, 0, inactive.clone());
+    for told in [
+        format!("{frame:?}"),
+        format!("{:?}", RunResponse::decode(&inactive)),
+        format!("{:?}", BeginResponse::decode(profile, &begun)),
+        format!(
+            "{:?}",
+            ChannelAsk::decode(ClientChannel::Secrets, values.as_bytes())
+        ),
+    ] {
+        assert!(told.contains("bytes") && !told.contains(MARKER), "{told}");
     }
 }
 

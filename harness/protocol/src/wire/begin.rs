@@ -1,10 +1,12 @@
 //! The begin response: what a proxy sends a provider, told by a first byte that the profile names.
 
-use super::Malformed;
+use std::fmt;
+
 use super::chunk::{self, ChunkKind};
 use super::profile::Profile;
 use super::shape::Shape;
 use super::vocabulary::vocabulary;
+use super::{Malformed, Unsaid};
 
 vocabulary! {
     /// What a begin response is.
@@ -32,8 +34,8 @@ impl BeginKind {
     }
 }
 
-/// One begin response, borrowed from its payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One begin response, borrowed from its payload. Debugging output shows what is raw by its length.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BeginResponse<'a> {
     /// What the program declared: exactly one JSON value, as its bytes.
     Begun(&'a [u8]),
@@ -87,11 +89,23 @@ impl<'a> BeginResponse<'a> {
 
     /// The payload that says this; raw parts go out as they are.
     pub fn encode(&self, profile: &Profile) -> Vec<u8> {
-        let raw: &[u8] = match self {
+        profile.begin_responses.payload(self.kind(), self.raw())
+    }
+
+    fn raw(&self) -> &'a [u8] {
+        match self {
             BeginResponse::Begun(raw) | BeginResponse::Error(raw) => raw,
             BeginResponse::Chunk { raw, .. } | BeginResponse::Inactive { raw } => raw,
             BeginResponse::Active => &[],
-        };
-        profile.begin_responses.payload(self.kind(), raw)
+        }
+    }
+}
+
+impl fmt::Debug for BeginResponse<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BeginResponse")
+            .field("kind", &self.kind())
+            .field("raw", &Unsaid(self.raw().len()))
+            .finish()
     }
 }

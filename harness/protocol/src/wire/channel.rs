@@ -1,5 +1,7 @@
 //! What is asked on a channel, and what is answered.
 
+use std::fmt;
+
 use rmcp::model::ContentBlock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,10 +10,11 @@ use super::mcp::BLOCK;
 use super::profile::{ClientChannel, DequeueKind, EnqueueKind, Profile, SchemaKind};
 use super::run::write_json;
 use super::shape::{Object, Shape, required};
-use super::{Malformed, Rule};
+use super::{Malformed, Rule, Unsaid};
 
-/// What a channel's opener asks, on the run scope or on the begin scope (provider facts, 5.7).
-#[derive(Debug, Clone)]
+/// What a channel's opener asks, on the run scope or on the begin scope (provider facts, 5.7). Debugging output shows
+/// its body by its length, since it may hold secrets.
+#[derive(Clone)]
 pub enum ChannelAsk {
     /// End the run.
     Stop,
@@ -165,6 +168,15 @@ impl ChannelAsk {
             ChannelAsk::Secrets(values) => body.extend_from_slice(values.get().as_bytes()),
         }
         body
+    }
+}
+
+impl fmt::Debug for ChannelAsk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChannelAsk")
+            .field("kind", &self.kind())
+            .field("body", &Unsaid(self.body().len()))
+            .finish()
     }
 }
 

@@ -1,9 +1,11 @@
 //! The frame: nine header bytes and a payload, one frame to a WebSocket message.
 
+use std::fmt;
+
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::vocabulary::vocabulary;
-use super::{Malformed, Rule};
+use super::{Malformed, Rule, Unsaid};
 
 pub use super::credential::{credential_payload, read_credential};
 
@@ -50,8 +52,8 @@ impl FrameType {
     }
 }
 
-/// One frame.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// One frame. Debugging output shows the payload by its length, since it may hold a secret.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// What it is.
     pub kind: FrameType,
@@ -142,5 +144,16 @@ impl Frame {
         bytes.put_u32(self.channel);
         bytes.put_slice(&self.payload);
         bytes.freeze()
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("kind", &self.kind)
+            .field("scope", &self.scope)
+            .field("channel", &self.channel)
+            .field("payload", &Unsaid(self.payload.len()))
+            .finish()
     }
 }

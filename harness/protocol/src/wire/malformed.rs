@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 macro_rules! rules {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
         /// A rule of well-formedness that a payload can break.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Rule {
-            $($(#[doc = $doc])+ $variant,)+
+            $($(#[$doc])* $variant,)+
         }
 
         impl Rule {
@@ -20,13 +20,6 @@ macro_rules! rules {
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Rule::$variant => $name,)+
-                }
-            }
-
-            /// How it is broken, as a sentence.
-            pub const fn sentence(self) -> &'static str {
-                match self {
-                    $(Rule::$variant => concat!($($doc),+).trim_ascii(),)+
                 }
             }
         }
@@ -156,3 +149,12 @@ impl fmt::Display for Malformed {
 }
 
 impl std::error::Error for Malformed {}
+
+/// Bytes that may hold a secret, as debugging output shows them: by their number.
+pub(super) struct Unsaid(pub usize);
+
+impl fmt::Debug for Unsaid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0)
+    }
+}

@@ -27,5 +27,6 @@ pub(crate) mod vocabulary;
 
 pub use credential::{credential_payload, read_credential};
 pub use frame::{Frame, FrameType};
+use malformed::Unsaid;
 pub use malformed::{Malformed, Rule};
 pub use profile::Profile;

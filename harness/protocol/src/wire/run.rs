@@ -1,11 +1,13 @@
 //! The run response: what a provider sends on a run scope, told by its first byte.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{self, ChunkKind};
 use super::shape::{Member, Object, Shape, members, required};
 use super::vocabulary::vocabulary;
-use super::{Malformed, Rule};
+use super::{Malformed, Rule, Unsaid};
 
 vocabulary! {
     /// What a run response is; the first byte is the variant's place.
@@ -131,8 +133,9 @@ impl Mode {
     }
 }
 
-/// One run response, borrowed from its payload; what a provider relays stays the bytes it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One run response, borrowed from its payload; what a provider relays stays the bytes it is, and debugging output shows
+/// those by their length.
+#[derive(Clone, PartialEq, Eq)]
 pub enum RunResponse<'a> {
     /// The container runs, under this id.
     Id(String),
@@ -250,6 +253,35 @@ impl<'a> RunResponse<'a> {
             RunResponse::Active => {}
         }
         payload
+    }
+}
+
+impl fmt::Debug for RunResponse<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunResponse::Id(id) => f.debug_tuple("Id").field(id).finish(),
+            RunResponse::Refusal { kind, name, mode } => {
+                let mut refusal = f.debug_struct("Refusal");
+                refusal
+                    .field("kind", kind)
+                    .field("name", name)
+                    .field("mode", mode)
+                    .finish()
+            }
+            RunResponse::Error(raw) => f.debug_tuple("Error").field(&Unsaid(raw.len())).finish(),
+            RunResponse::Chunk { kind, raw } => {
+                let mut chunk = f.debug_struct("Chunk");
+                chunk
+                    .field("kind", kind)
+                    .field("raw", &Unsaid(raw.len()))
+                    .finish()
+            }
+            RunResponse::Active => f.write_str("Active"),
+            RunResponse::Inactive { raw } => f
+                .debug_struct("Inactive")
+                .field("raw", &Unsaid(raw.len()))
+                .finish(),
+        }
     }
 }
 

@@ -434,7 +434,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(ProptestConfig::with_cases(700))]
 
         #[test]
         fn what_serde_json_reads_passes_and_nothing_else(
