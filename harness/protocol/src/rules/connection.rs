@@ -167,6 +167,7 @@ impl ClientLink {
 
     /// The connection ends, so its runs may.
     fn end_runs(&mut self, runs: &mut Runs, cx: &Cx<'_>) {
+        runs.link_ended(self.id, cx.seq);
         for index in self.scopes.values().filter_map(Scope::run) {
             if let Some(run) = runs.get_mut(index) {
                 run.stop(cx.seq);

@@ -23,6 +23,7 @@ ids! {
     SCOPE_FINISHED_ONCE = "scope.finished-once",
     SCOPE_SILENT_AFTER_FINISH = "scope.silent-after-finish",
     SCOPE_DUPLICATE_IGNORED = "scope.duplicate-ignored",
+    CONNECTIONS_INDEPENDENT = "scope.connections-independent",
     CHANNEL_LIVE_NUMBER = "channel.live-number-not-reused",
     CHANNEL_DUPLICATE_IGNORED = "channel.duplicate-ignored",
     CHANNEL_ENDED_BY_SCOPE = "channel.ended-by-scope-finish",

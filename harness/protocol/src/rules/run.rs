@@ -53,6 +53,9 @@ pub(super) enum Readable {
 /// First bytes from here on name no endpoint in any revision that is known or near.
 const NO_ENDPOINT: u8 = 64;
 
+/// How many ended connections are remembered.
+const ENDED: usize = 64;
+
 /// What the checkers need of a run request.
 #[derive(Debug)]
 pub(super) struct Request {
@@ -91,19 +94,14 @@ impl Request {
 
 /// Whether a payload may be read or not, as the project's notes leave it open.
 pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
-    let surrogate = |four: &[u8]| {
-        four.starts_with(b"\\u")
-            && four[2].eq_ignore_ascii_case(&b'd')
-            && b"89abABcdefCDEF".contains(&four[3])
-    };
     // RFC 8259 lets a reader skip a byte order mark.
     let marked =
         || payload.starts_with(MARK) || payload.get(1..).is_some_and(|json| json.starts_with(MARK));
-    matches!(fault.rule, Rule::JsonDepth | Rule::JsonNumberRange)
-        || (fault.rule == Rule::JsonEncoding && marked())
+    matches!(
+        fault.rule,
+        Rule::JsonDepth | Rule::JsonNumberRange | Rule::JsonSurrogate
+    ) || (fault.rule == Rule::JsonEncoding && marked())
         || (fault.rule == Rule::UnsignedExpected && is_integral(fault, payload))
-        || (matches!(fault.rule, Rule::JsonSyntax | Rule::JsonEncoding)
-            && payload.windows(4).any(surrogate))
 }
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -153,6 +151,10 @@ pub(super) struct ServedAgain {
 /// One run request and what became of it.
 #[derive(Debug)]
 pub(super) struct Run {
+    /// The connection that carried the request.
+    link: LinkId,
+    /// The request.
+    opened: u64,
     pub request: Request,
     pub phase: Phase,
     pub relay: Relay,
@@ -170,10 +172,12 @@ pub(super) struct Run {
 }
 
 impl Run {
-    fn new(payload: &[u8], profile: &Profile) -> Self {
-        let request = Request::read(payload, profile);
+    fn new(link: LinkId, payload: &[u8], cx: &Cx<'_>) -> Self {
+        let request = Request::read(payload, cx.profile);
         let elsewhere = matches!(request.readable, Readable::Elsewhere);
         Self {
+            link,
+            opened: cx.seq,
             request,
             phase: if elsewhere {
                 Phase::Unjudged
@@ -278,18 +282,15 @@ pub(super) struct Runs {
     /// Proxy connections that belong to no known run.
     pub(super) strays: u32,
     pub(super) ids: Ids,
+    /// The client connections that have ended, and the events that ended them.
+    ended: Vec<(LinkId, u64)>,
 }
 
 impl Runs {
     /// A run request came.
-    pub(super) fn open(
-        &mut self,
-        reference: RunRef,
-        payload: &[u8],
-        profile: &Profile,
-    ) -> RunIndex {
+    pub(super) fn open(&mut self, reference: RunRef, payload: &[u8], cx: &Cx<'_>) -> RunIndex {
         let index = RunIndex(self.list.len());
-        self.list.push(Run::new(payload, profile));
+        self.list.push(Run::new(reference.link, payload, cx));
         self.by_reference.insert(reference, index);
         self.unbound.push(index);
         index
@@ -297,7 +298,7 @@ impl Runs {
 
     /// A run request came under a number of which it is not known whether it is free.
     pub(super) fn open_unclear(&mut self, reference: RunRef, payload: &[u8], cx: &Cx<'_>) {
-        let index = self.open(reference, payload, cx.profile);
+        let index = self.open(reference, payload, cx);
         self.settle(index);
         if let Some(run) = self.get_mut(index) {
             run.phase = Phase::Unjudged;
@@ -324,6 +325,22 @@ impl Runs {
 
     pub(super) fn at(&self, reference: RunRef) -> Option<&Run> {
         self.find(reference).and_then(|index| self.get(index))
+    }
+
+    /// A client connection has ended.
+    pub(super) fn link_ended(&mut self, link: LinkId, seq: u64) {
+        if self.ended.len() < ENDED && !self.ended.contains(&(link, seq)) {
+            self.ended.push((link, seq));
+        }
+    }
+
+    /// Whether another client connection has ended while a run was open.
+    pub(super) fn ended_beside(&self, index: RunIndex) -> bool {
+        let Some(run) = self.get(index) else {
+            return false;
+        };
+        let mut ended = self.ended.iter();
+        ended.any(|(link, seq)| *link != run.link && *seq > run.opened)
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Run> {

@@ -245,14 +245,27 @@ fn later(
     }
 }
 
+/// What may have moved a provider to finish a run that nothing allowed to end.
+pub(super) struct Beside {
+    /// Requests under its number that it had to ignore.
+    pub duplicates: bool,
+    /// Another connection of a client's that ended.
+    pub ended: bool,
+    /// Something that failed on one of its channels.
+    pub trouble: bool,
+}
+
 /// The client got the run's finish.
-pub(super) fn finish(run: &mut Run, duplicates: bool, trouble: bool, cx: &mut Cx<'_>) {
+pub(super) fn finish(run: &mut Run, beside: &Beside, cx: &mut Cx<'_>) {
     if let (Phase::Running { .. }, true) = (run.phase, run.judges_relay(cx)) {
         if run.cause.is_none() {
-            let rule = match (duplicates, trouble) {
-                (true, _) => id::SCOPE_DUPLICATE_IGNORED,
-                (false, true) => id::SURVIVES_CHANNELS,
-                (false, false) => id::QUIET_ALLOWED,
+            let rule = match beside {
+                Beside {
+                    duplicates: true, ..
+                } => id::SCOPE_DUPLICATE_IGNORED,
+                Beside { ended: true, .. } => id::CONNECTIONS_INDEPENDENT,
+                Beside { trouble: true, .. } => id::SURVIVES_CHANNELS,
+                _ => id::QUIET_ALLOWED,
             };
             let allowed =
                 "no finish before a stop, the proxy's end or error, or the connection's end";

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::channels::Channels;
 use super::id;
 use super::run::{RunIndex, Runs};
-use super::run_stream::{self, Around};
+use super::run_stream::{self, Around, Beside};
 use super::violation::Cx;
 use crate::transcript::{LinkId, RunRef};
 use crate::wire::{Frame, FrameType};
@@ -78,7 +78,7 @@ impl Scope {
             _ if self.unclear => runs.open_unclear(reference, &frame.payload, cx),
             None => {
                 self.ignored.clear();
-                self.open = Some(Open::new(runs.open(reference, &frame.payload, cx.profile)));
+                self.open = Some(Open::new(runs.open(reference, &frame.payload, cx)));
             }
             Some(open) if open.duplicates.len() < DUPLICATES => {
                 open.duplicates.push(Duplicate {
@@ -179,6 +179,7 @@ impl Scope {
     fn finished(&mut self, runs: &mut Runs, cx: &mut Cx<'_>) {
         let Some(open) = self.open.take() else { return };
         runs.settle(open.run);
+        let ended = runs.ended_beside(open.run);
         let Some(run) = runs.get_mut(open.run) else {
             return;
         };
@@ -186,7 +187,12 @@ impl Scope {
             .duplicates
             .into_iter()
             .partition(|it| run.outlasts(it.seq));
-        run_stream::finish(run, !ignored.is_empty(), open.channels.trouble, cx);
+        let beside = Beside {
+            duplicates: !ignored.is_empty(),
+            ended,
+            trouble: open.channels.trouble,
+        };
+        run_stream::finish(run, &beside, cx);
         self.ignored = ignored.iter().map(|it| it.reference).collect();
         self.unclear = !doubtful.is_empty() || open.more;
         for again in doubtful {

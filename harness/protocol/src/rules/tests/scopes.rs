@@ -191,3 +191,18 @@ fn numbers_belong_to_connections() {
     assert!(talk.loop_open());
     talk.breaks_nothing();
 }
+
+#[test]
+fn the_end_of_another_connection_ends_a_run() {
+    let mut talk = Talk::silent();
+    let other = talk.client_link("other");
+    talk.credential();
+    talk.request(RUN, &request(ARGUMENTS));
+    talk.proxy_link(Some(run()));
+    talk.begin(&begin_request(ARGUMENTS));
+    talk.proxy_says(BEGUN, "[]");
+    talk.gets(0, ID);
+    talk.at(other, Role::Client, crate::transcript::What::Closed);
+    talk.gets_finish();
+    talk.breaks(&["scope.connections-independent"]);
+}

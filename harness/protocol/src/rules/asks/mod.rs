@@ -1,11 +1,14 @@
 //! Enqueue, dequeue and schema: the client's asks on their way to the proxy, and its answers on their way back.
 
+mod answers;
+mod carried;
+
 use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 
 use super::catalogue::RequirementId;
-use super::violation::{Cx, Length, difference};
+use super::violation::Cx;
 use super::{Outstanding, OutstandingKind, id};
 use crate::wire::profile::{BeginChannel, ClientChannel};
 
@@ -262,146 +265,6 @@ impl Asks {
         into.extend(loose.map(|it| Outstanding { kind, seq: it.seq }));
     }
 
-    /// The provider opened a channel on the begin scope.
-    pub(super) fn carried_on(
-        &mut self,
-        channel: u32,
-        opened: BeginChannel,
-        body: Bytes,
-        begun: bool,
-        cx: &mut Cx<'_>,
-    ) {
-        let Some(kind) = AskKind::of_begin(opened) else {
-            return;
-        };
-        let ask = self.match_ask(kind, &body, begun, cx);
-        self.carried.insert(
-            channel,
-            Carried {
-                kind,
-                body,
-                ask,
-                answered: false,
-            },
-        );
-    }
-
-    fn match_ask(
-        &mut self,
-        kind: AskKind,
-        body: &Bytes,
-        begun: bool,
-        cx: &mut Cx<'_>,
-    ) -> Option<(u32, u64)> {
-        let equal = || {
-            self.asks
-                .iter()
-                .filter(|(_, ask)| ask.is(kind, body) && !ask.relayed)
-        };
-        if let Some((&channel, ask)) = equal().min_by_key(|(_, ask)| ask.seq) {
-            let (seq, early) = (ask.seq, ask.early);
-            let several = equal().nth(1).is_some() || ask.loose;
-            let before = |it: &Ask| it.early && !it.relayed && !it.lenient && it.seq < seq;
-            if early && !several && self.asks.values().any(before) {
-                let received = "one that it opened later";
-                cx.flag(
-                    id::EARLY_IN_ORDER,
-                    "first the channel that the client opened first",
-                    received,
-                );
-            }
-            if early && !begun {
-                let received = format!("the {} carried on", kind.name());
-                cx.flag(
-                    id::EARLY_KEPT,
-                    "nothing of the client's channels before begun",
-                    received,
-                );
-            }
-            // Whether the server heard an equal ask that it may also have ignored cannot be told.
-            let doubtful = self.doubtful.iter().any(|it| it.0 == kind && it.1 == *body)
-                || self.again.iter().any(|it| it.asks(kind, body));
-            for it in self
-                .asks
-                .values_mut()
-                .filter(|it| it.is(kind, body) && (!it.relayed || it.loose))
-            {
-                it.loose |= several;
-                it.lenient |= doubtful;
-            }
-            let ask = self.asks.get_mut(&channel)?;
-            ask.relayed = true;
-            return (!ask.loose && !ask.lenient).then_some((channel, seq));
-        }
-        if self.doubtful.iter().any(|it| it.0 == kind && it.1 == *body) {
-            return None;
-        }
-        let mut again = self
-            .again
-            .iter()
-            .filter(|it| it.asks(kind, body))
-            .peekable();
-        if again.peek().is_none() {
-            return self.match_no_ask(kind, body, cx);
-        }
-        if again.all(|it| it.certain || self.waits(it.channel)) {
-            let received = format!("the second {} carried on", kind.name());
-            cx.flag(
-                id::CHANNEL_DUPLICATE_IGNORED,
-                "nothing for a request on an open channel",
-                received,
-            );
-            self.again
-                .iter_mut()
-                .filter(|it| it.asks(kind, body))
-                .for_each(|it| it.certain = true);
-        }
-        None
-    }
-
-    /// The provider carried on what the client did not ask in these words.
-    fn match_no_ask(&mut self, kind: AskKind, body: &Bytes, cx: &mut Cx<'_>) -> Option<(u32, u64)> {
-        let twice = self.asks.values().any(|ask| ask.is(kind, body))
-            || self.ended.iter().any(|it| it.0 == kind && it.1 == *body);
-        if twice {
-            if kind != AskKind::Schema {
-                cx.flag(
-                    kind.request(),
-                    format!("each {} once", kind.name()),
-                    "one that was carried on before",
-                );
-            }
-            return None;
-        }
-        let waiting = || {
-            self.asks
-                .iter()
-                .filter(|(_, ask)| ask.kind == kind && !ask.relayed)
-        };
-        let changed = waiting()
-            .filter(|(_, ask)| !ask.lenient)
-            .min_by_key(|(_, ask)| ask.seq);
-        if let Some((&channel, ask)) = changed {
-            let (seq, received) = (ask.seq, difference(body, &ask.body));
-            cx.flag(
-                kind.request(),
-                format!("the body of the client's {}", kind.name()),
-                received,
-            );
-            self.asks.get_mut(&channel)?.relayed = true;
-            return Some((channel, seq));
-        }
-        if kind != AskKind::Schema && waiting().next().is_none() {
-            let received = format!("one of {} that no client asked", Length(body.len()));
-            cx.flag(
-                kind.request(),
-                format!("only the {} that the client asks", kind.name()),
-                received,
-            );
-        }
-        None
-    }
-
     fn find(&mut self, channel: u32, seq: u64) -> Option<&mut Ask> {
         self.asks.get_mut(&channel).filter(|ask| ask.seq == seq)
     }
@@ -489,94 +352,6 @@ impl Asks {
         }
     }
 
-    /// An answer that cannot be this ask's is one to a second request on its channel, where there was one.
-    fn named(&self, channel: u32, ask: &Ask, rule: RequirementId) -> RequirementId {
-        let again = self.again.iter().any(|it| it.channel == channel);
-        if again && ask.waits() {
-            id::CHANNEL_DUPLICATE_IGNORED
-        } else {
-            rule
-        }
-    }
-
-    fn judge_answer(&self, ask: &Ask, payload: &Bytes) -> Option<(RequirementId, String, String)> {
-        let kind = ask.kind;
-        let got = format!("an answer of {}", Length(payload.len()));
-        if ask.answered > 0 {
-            if ask.more_answers {
-                return None;
-            }
-            return Some((
-                kind.answer(id::ENQUEUE_ANSWER),
-                "one answer".to_owned(),
-                "a second answer".to_owned(),
-            ));
-        }
-        if ask.loose {
-            let group = || {
-                self.loose
-                    .iter()
-                    .filter(|it| it.kind == kind && it.body == ask.body)
-            };
-            if group().any(|it| it.answer.as_ref() == Some(payload)) {
-                return None;
-            }
-            let rule = if group().next().is_some() {
-                id::ENQUEUE_VERBATIM
-            } else {
-                id::ENQUEUE_LATE
-            };
-            return Some((
-                kind.answer(rule),
-                "an answer of the proxy's, unchanged".to_owned(),
-                got,
-            ));
-        }
-        if !ask.relayed {
-            let allowed = format!("the {} carried on to the proxy first", kind.name());
-            return Some((kind.request(), allowed, got));
-        }
-        let own = ask.answer.as_ref().map(|(_, answer)| answer);
-        if own == Some(payload) {
-            return None;
-        }
-        let mut others = self.asks.values();
-        if others.any(|it| {
-            it.kind == kind
-                && it
-                    .answer
-                    .as_ref()
-                    .is_some_and(|(_, answer)| answer == payload)
-        }) {
-            let received = "the answer to another ask".to_owned();
-            return Some((
-                kind.answer(id::ENQUEUE_MANY),
-                "the answer to this ask".to_owned(),
-                received,
-            ));
-        }
-        match (own, ask.finished) {
-            (Some(own), _) => {
-                let allowed = "the proxy's answer byte for byte".to_owned();
-                Some((
-                    kind.answer(id::ENQUEUE_VERBATIM),
-                    allowed,
-                    difference(payload, own),
-                ))
-            }
-            (None, true) => Some((
-                kind.answer(id::ENQUEUE_UNSERVED),
-                "the finish alone, as from the proxy".to_owned(),
-                got,
-            )),
-            (None, false) => Some((
-                kind.answer(id::ENQUEUE_LATE),
-                "nothing before the proxy's answer".to_owned(),
-                got,
-            )),
-        }
-    }
-
     /// The client got the finish of one of its channels.
     pub(super) fn channel_finished(&mut self, channel: u32, excuse: Excuse, cx: &mut Cx<'_>) {
         let Some(ask) = self.asks.remove(&channel) else {
@@ -599,40 +374,5 @@ impl Asks {
             self.ended.pop_front();
         }
         self.ended.push_back((ask.kind, ask.body));
-    }
-
-    fn judge_bare(&mut self, channel: u32, ask: &Ask, cx: &mut Cx<'_>) {
-        let kind = ask.kind;
-        if ask.loose {
-            let same = |it: &LooseAnswer| ask.is(it.kind, &it.body) && it.answer.is_none();
-            match self.loose.iter().position(same) {
-                Some(at) => drop(self.loose.remove(at)),
-                None => cx.flag(
-                    kind.answer(id::ENQUEUE_LATE),
-                    "an answer of the proxy's",
-                    "the finish alone",
-                ),
-            }
-        } else if !ask.relayed {
-            let allowed = format!("the {} carried on to the proxy", kind.name());
-            cx.flag(
-                self.named(channel, ask, kind.request()),
-                allowed,
-                "the channel's finish without that",
-            );
-        } else if let Some((seq, answer)) = &ask.answer {
-            let allowed = format!(
-                "the proxy's answer of {} (event {seq})",
-                Length(answer.len())
-            );
-            cx.flag(kind.answer(id::ENQUEUE_ANSWER), allowed, "the finish alone");
-        } else if !ask.finished {
-            let rule = self.named(channel, ask, kind.answer(id::ENQUEUE_LATE));
-            cx.flag(
-                rule,
-                "nothing before the proxy's answer",
-                "the finish alone",
-            );
-        }
     }
 }
