@@ -22,16 +22,21 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "begin-repeated",
         "begin.once",
-        "asks a slow proxy again to begin when another run ends",
+        "asks a slow proxy again to begin when a third run beside it ends",
         || {
             on(Flow::ToClient, |message, next| {
                 next.push(message.pass());
                 let client = message.view.client(message.scope().0);
-                if message.part == Part::Finish && message.run.is_some_and(|run| run.id.is_some()) {
+                if message.part == Part::Finish && message.run.is_some_and(|run| run.loops == 1) {
+                    let before = client
+                        .into_iter()
+                        .flat_map(|client| client.runs.values())
+                        .filter(|run| run.finished)
+                        .count();
                     let waiting = client
                         .into_iter()
                         .flat_map(|client| client.runs.values())
-                        .filter(|run| waits(run));
+                        .filter(|run| before > 1 && waits(run));
                     next.extend(waiting.filter_map(|run| begin(run, message.view)));
                 }
             })
@@ -68,7 +73,11 @@ pub(super) const FAULTS: &[Fault] = &[
         || {
             rewrite(
                 Flow::ToProxy,
-                |message| message.is(Part::Request, |run| says(run, "\"arguments\"")),
+                |message| {
+                    message.is(Part::Request, |run| {
+                        says(run, "\"arguments\"") && says(run, "\"image\"")
+                    })
+                },
                 |message| {
                     let arguments = message
                         .run
@@ -82,16 +91,12 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "mounts-before-begin",
         "begin.first",
-        "mounts what is to be mounted before it asks to begin",
+        "makes many mounts before it asks to begin",
         || {
             const MOUNT: &[u8] = b"\x02{\"container_path\":[\"home\"]}";
             before(
                 Flow::ToProxy,
-                |message| {
-                    message.is(Part::Request, |run| {
-                        contains(&run.request, b"\"fuse_file_mounts\":[{")
-                    })
-                },
+                |message| message.is(Part::Request, |run| mounts(run) > 4),
                 |message| {
                     let scope = message.view.settings.begin_scope.wrapping_add(1);
                     vec![message.with_frame(Frame::new(FrameType::Request, scope, 0, MOUNT))]
@@ -299,8 +304,12 @@ fn says(run: &RunView, text: &str) -> bool {
         .is_some_and(|arguments| arguments.contains(text))
 }
 
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    bytes.windows(part.len()).any(|window| window == part)
+/// How many FUSE mounts a run asks for, as far as ids tell.
+fn mounts(run: &RunView) -> usize {
+    run.request
+        .windows(5)
+        .filter(|window| window == b"\"id\":")
+        .count()
 }
 
 fn authorization(message: &Message<'_>, credential: &str) -> Step {
