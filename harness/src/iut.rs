@@ -196,7 +196,14 @@ impl Endpoint {
         };
         let mut tried = Duration::ZERO;
         loop {
-            match connect(&self.url(), limits).await {
+            let url = self.url();
+            let connected = tokio::select! {
+                connected = connect(&url, limits) => connected,
+                () = waited.exhausted() => {
+                    Err(ConnectError::Handshake("no answer to the handshake".to_owned()))
+                }
+            };
+            match connected {
                 Err(ConnectError::Refused) if tried < allowed && self.alive() => {
                     let pause = backoff.next().copied().unwrap_or(REACHING);
                     waited.restart();

@@ -94,27 +94,41 @@ pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
 /// # Errors
 /// A pattern that selects nothing, or a file at fault.
 pub fn select(iut: Iut, patterns: &[String]) -> Result<Vec<Arc<Scenario>>, SelectError> {
-    let all = built_in(iut).map_err(SelectError::Mistakes)?;
+    let mut all = built_in(iut).map_err(SelectError::Mistakes)?;
     if patterns.is_empty() {
         return Ok(all);
     }
+    let (files, globs): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| is_file(pattern));
+    let mut from_files = Vec::new();
+    for file in &files {
+        from_files.extend(from_file(Path::new(file))?);
+    }
+    all.extend(from_files.iter().cloned());
     let mut selected: Vec<Arc<Scenario>> = Vec::new();
-    for pattern in patterns {
+    for pattern in &globs {
         let found = matching(&all, pattern)?;
-        let found = match found {
-            found if !found.is_empty() => found,
-            _ if Path::new(pattern).exists() || is_file_name(pattern) => {
-                from_file(Path::new(pattern))?
-            }
-            _ => return Err(SelectError::Nothing(pattern.clone())),
-        };
+        if found.is_empty() {
+            return Err(SelectError::Nothing((*pattern).clone()));
+        }
         for scenario in found {
             if !selected.iter().any(|other| other.id == scenario.id) {
                 selected.push(scenario);
             }
         }
     }
+    // An id beside a file picks from the file; a file alone means all that is in it.
+    let picked = selected
+        .iter()
+        .any(|one| from_files.iter().any(|other| other.id == one.id));
+    if !picked {
+        selected.extend(from_files);
+    }
     Ok(selected)
+}
+
+/// Whether a pattern names a file: one that is there, or one that could only be meant as such.
+fn is_file(pattern: &str) -> bool {
+    Path::new(pattern).is_file() || is_file_name(pattern)
 }
 
 fn is_file_name(pattern: &str) -> bool {

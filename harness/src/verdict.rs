@@ -68,6 +68,8 @@ pub struct Divergence {
 pub struct Outcome {
     /// The scenario.
     pub id: String,
+    /// Its title.
+    pub title: String,
     /// Its topic.
     pub topic: String,
     /// The verdict.
@@ -94,6 +96,7 @@ impl Outcome {
     pub fn unplayed(scenario: &Scenario, verdict: Verdict, message: String) -> Self {
         Self {
             id: scenario.id.clone(),
+            title: scenario.title.clone(),
             topic: scenario.topic().to_owned(),
             verdict,
             requirements: scenario.requirements.clone(),

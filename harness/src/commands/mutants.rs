@@ -6,6 +6,7 @@ use std::sync::Arc;
 use diverge_protocol::scenario::Iut;
 use globset::Glob;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use super::{complain, complain_of};
 use crate::cli::MutantsArgs;
@@ -14,7 +15,7 @@ use crate::suite::{self, SelectError};
 use crate::verdict::Exit;
 
 /// How many mutants are tried at once: most of them wait for what never comes.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 12;
 
 pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
     let iut = args.iut.map_or(Iut::Provider, |iut| iut.iut());
@@ -40,20 +41,17 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
     let mut alone: BTreeSet<String> = BTreeSet::new();
     let (mut met, mut missed) = (0, 0);
     let at_once = Arc::new(Semaphore::new(AT_ONCE));
-    let trying: Vec<_> = all
-        .iter()
-        .cloned()
-        .map(|mutant| {
-            let (scenarios, at_once) = (scenarios.clone(), Arc::clone(&at_once));
-            let (jobs, full) = (args.jobs, args.full);
-            tokio::spawn(async move {
-                let _turn = at_once.acquire().await;
-                mutants::try_out(&mutant, &scenarios, jobs, full).await
-            })
-        })
-        .collect();
-    for tried in trying {
-        let tried = match tried.await {
+    let mut trying = JoinSet::new();
+    for mutant in all {
+        let (scenarios, at_once) = (scenarios.clone(), Arc::clone(&at_once));
+        let (jobs, full) = (args.jobs, args.full);
+        trying.spawn(async move {
+            let _turn = at_once.acquire().await;
+            mutants::try_out(&mutant, &scenarios, jobs, full).await
+        });
+    }
+    while let Some(tried) = trying.join_next().await {
+        let tried = match tried {
             Ok(Ok(tried)) => tried,
             Ok(Err(error)) => {
                 complain(&error.to_string());

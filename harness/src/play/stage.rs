@@ -193,8 +193,8 @@ impl<'a> Stage<'a> {
             Role::Client,
             What::Binary(bytes.clone()),
         );
-        // A provider that is gone is noticed by the next expectation; sending to it is no fault of its own.
-        let _ = self.clients[client].wire.sender.send(bytes).await;
+        let sent = self.clients[client].wire.sender.send(bytes);
+        taken_in(sent, self.patience).await?;
         self.judge(None)
     }
 
@@ -204,7 +204,8 @@ impl<'a> Stage<'a> {
             Role::Proxy,
             What::Binary(bytes.clone()),
         );
-        let _ = self.proxies[proxy].wire.sender.send(bytes).await;
+        let sent = self.proxies[proxy].wire.sender.send(bytes);
+        taken_in(sent, self.patience).await?;
         self.judge(None)
     }
 
@@ -233,13 +234,13 @@ impl<'a> Stage<'a> {
             return Err(diverged(
                 "a conversation of bounded length",
                 "a flood of messages",
-                None,
+                self.transcript.events.last().map(|event| event.seq),
                 None,
             ));
         }
         match report {
-            Report::Client(at, message) => self.from_provider_to_client(at, message).await?,
-            Report::Proxy(at, message) => self.from_provider_to_proxy(at, message).await?,
+            Report::Client(at, message) => self.client_received(at, message).await?,
+            Report::Proxy(at, message) => self.proxy_received(at, message).await?,
             Report::Hub(Arrival::TurnedAway) => self.attempts += 1,
             Report::Hub(Arrival::Connected(connected)) => self.proxy_connected(*connected).await?,
         }
@@ -277,7 +278,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    async fn from_provider_to_client(&mut self, at: usize, message: Message) -> Result<(), Halt> {
+    async fn client_received(&mut self, at: usize, message: Message) -> Result<(), Halt> {
         let link = self.clients[at].wire.link;
         let bytes = match message {
             Message::Binary(bytes) => bytes,
@@ -384,7 +385,7 @@ impl<'a> Stage<'a> {
             self.runs[run].proxy = Some(at);
         }
         for message in first {
-            self.from_provider_to_proxy(at, message).await?;
+            self.proxy_received(at, message).await?;
         }
         Ok(())
     }
@@ -406,7 +407,7 @@ impl<'a> Stage<'a> {
         });
     }
 
-    async fn from_provider_to_proxy(&mut self, at: usize, message: Message) -> Result<(), Halt> {
+    async fn proxy_received(&mut self, at: usize, message: Message) -> Result<(), Halt> {
         let link = self.proxies[at].wire.link;
         let bytes = match message {
             Message::Binary(bytes) => bytes,
@@ -461,6 +462,23 @@ impl<'a> Stage<'a> {
         };
         let answer = Frame::new(kind, request.scope, 0, payload);
         self.send_proxy(at, answer.encode()).await
+    }
+}
+
+/// Waits until a message is on its way, as long as the patience lasts.
+///
+/// A provider that is gone is noticed by the next expectation; sending to it is no fault of its own.
+async fn taken_in(
+    sending: impl Future<Output = std::io::Result<()>>,
+    patience: &Patience,
+) -> Result<(), Halt> {
+    let mut wait = patience.start();
+    tokio::select! {
+        _ = sending => Ok(()),
+        () = wait.exhausted() => {
+            patience.exchange_failed();
+            Err(diverged("what is sent to be read", "a connection that takes nothing in", None, None))
+        }
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) fn id(name: &str) -> RequirementId {
 pub(super) fn outcome(verdict: Verdict) -> Outcome {
     Outcome {
         id: "provider/streams/one-loop".to_owned(),
+        title: "An example".to_owned(),
         topic: "streams".to_owned(),
         verdict,
         requirements: vec![id("run.chunk.relayed")],

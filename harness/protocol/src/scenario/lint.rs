@@ -28,11 +28,14 @@ pub fn unsound_probes(scenario: &Scenario) -> Vec<Mistake> {
     mistakes
 }
 
+/// Says whether a message's JSON is readable.
+type Judge = fn(&str) -> Result<(), Malformed>;
+
 fn check(scenario: &Scenario, step: &Step) -> Result<(), String> {
     let (Some(mutation), Action::ClientSends(message)) = (&step.args.mutate, &step.action) else {
         return Ok(());
     };
-    let (base, decode): (String, fn(&str) -> Result<(), Malformed>) = match message {
+    let (base, decode): (String, Judge) = match message {
         ClientMessage::Run => (defaults::run_request(&step.args, defaults::IMAGE), |text| {
             RunRequest::decode_json(text.as_bytes()).map(drop)
         }),

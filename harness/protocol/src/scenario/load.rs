@@ -65,6 +65,9 @@ impl Suite {
 /// A fragment: where it comes from and its list of steps.
 type Fragment = (Arc<Source>, Iut, Node);
 
+/// A case's name, where there are cases, and its values.
+type Case = (Option<String>, Vec<(String, String)>);
+
 #[derive(Default)]
 struct Loader {
     fragments: BTreeMap<String, Fragment>,
@@ -446,11 +449,7 @@ impl Loader {
     }
 
     /// Every case with its values; a scenario without cases is one case without values.
-    fn cases(
-        &mut self,
-        source: &Arc<Source>,
-        node: Option<&Node>,
-    ) -> Vec<(Option<String>, Vec<(String, String)>)> {
+    fn cases(&mut self, source: &Arc<Source>, node: Option<&Node>) -> Vec<Case> {
         let Some(node) = node else {
             return vec![(None, Vec::new())];
         };

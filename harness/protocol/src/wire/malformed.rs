@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 macro_rules! rules {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
         /// A rule of well-formedness that a payload can break.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Rule {
-            $($(#[$doc])* $variant,)+
+            $($(#[doc = $doc])+ $variant,)+
         }
 
         impl Rule {
@@ -20,6 +20,13 @@ macro_rules! rules {
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Rule::$variant => $name,)+
+                }
+            }
+
+            /// How it is broken, as a sentence.
+            pub const fn sentence(self) -> &'static str {
+                match self {
+                    $(Rule::$variant => concat!($($doc),+).trim_ascii(),)+
                 }
             }
         }

@@ -1,6 +1,9 @@
 use super::*;
 use crate::rules::{Catalogue, Iut};
 
+/// Lines, and the line and rule of every break.
+type Case<'a> = (&'a [&'a str], &'a [(u64, &'a str)]);
+
 const TEXT: &str = r#"{"type":"assistant_text","delta":"so"}"#;
 const USE: &str = r#"{"type":"tool_use","toolUseId":"a","tool":"t","input":null}"#;
 const RESULT: &str = r#"{"type":"tool_result","toolUseId":"a","output":1}"#;
@@ -29,7 +32,7 @@ fn broken(lines: &[&str]) -> Vec<(u64, &'static str)> {
 #[test]
 fn each_rule_is_broken_by_itself() {
     let silent = "events.silent-after-end";
-    let cases: &[(&[&str], &[(u64, &str)])] = &[
+    let cases: &[Case] = &[
         (&["nonsense", COST, DONE], &[(1, "events.known-type")]),
         (
             &[r#"{"type":"custom"}"#, ERROR],
