@@ -47,6 +47,12 @@ enum Command {
     Coverage,
     /// Judges a stream of agent events, one JSON object a line, event by event
     Check(CheckArgs),
+    /// Writes the stream of agent events of an in-tree emitter
+    #[command(hide = true)]
+    EmitEvents {
+        /// The emitter; without it, the reference
+        name: Option<String>,
+    },
     /// Reads payloads as hex, one a line on standard input, and tells what they say or why they say nothing
     Decode(DecodeArgs),
     /// Checks scenario files; without files, those that are built in
@@ -75,6 +81,8 @@ pub enum ListWhat {
 pub enum IutArg {
     /// A server that clients ask to run containers
     Provider,
+    /// A program that writes a stream of agent events
+    Events,
 }
 
 impl IutArg {
@@ -83,6 +91,7 @@ impl IutArg {
     pub fn iut(self) -> Iut {
         match self {
             Self::Provider => Iut::Provider,
+            Self::Events => Iut::Events,
         }
     }
 }
@@ -108,7 +117,8 @@ pub enum RevisionArg {
 #[command(after_help = "Examples:\n  \
     diverge-conformance run provider --launch 'python3 provider.py'\n  \
     diverge-conformance run provider --url ws://127.0.0.1:8080/ --scenario 'provider/streams/*'\n  \
-    diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl")]
+    diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl\n  \
+    diverge-conformance run events --launch 'my-agent --events'")]
 pub struct RunArgs {
     /// What is judged; without it, everything that is built, each by its in-tree reference
     pub iut: Option<IutArg>,
@@ -236,6 +246,7 @@ pub fn main() -> ExitCode {
             Command::Mutants(args) => commands::mutants(&args).await,
             Command::Coverage => commands::coverage(),
             Command::Check(args) => commands::check(&args),
+            Command::EmitEvents { name } => commands::emit(name.as_deref()),
             Command::Decode(args) => commands::decode(&args),
             Command::Lint { files, schema } => commands::lint(&files, schema),
         }

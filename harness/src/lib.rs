@@ -2,6 +2,7 @@
 //!
 //! - [`suite`]: the scenarios, built in or from files.
 //! - [`iut`]: the implementation under test: in this tree, launched, or reached by its address.
+//! - [`events`]: a stream of agent events as the implementation, and the emitters that its rules are tried on.
 //! - [`play`]: plays one scenario across all roles and judges it.
 //! - [`runner`]: plays many, and says what they come to.
 //! - [`report`]: results for people and for programs.
@@ -12,6 +13,7 @@ pub mod cli;
 mod commands;
 pub mod config;
 mod decode;
+pub mod events;
 pub mod iut;
 mod lines;
 pub mod mutants;

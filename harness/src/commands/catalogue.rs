@@ -12,6 +12,7 @@ use mock_provider::{faults, hollow, variants};
 
 use super::complain_of;
 use crate::cli::ListWhat;
+use crate::events::emitter::{self, Duty, Emitter};
 use crate::report::style::{self, STRONG, paint, say};
 use crate::suite::{self, SelectError};
 use crate::verdict::Exit;
@@ -70,6 +71,16 @@ fn faults_of(id: RequirementId) -> impl Iterator<Item = &'static Fault> {
     faults::all().filter(move |fault| fault.requirement == id.as_str())
 }
 
+/// The results that a stream of events has for a requirement.
+fn results(id: RequirementId) -> impl Iterator<Item = String> {
+    let all = crate::events::requirements().filter(move |it| it.id == id);
+    all.map(crate::events::scenario_id)
+}
+
+fn emitters_of(id: RequirementId) -> impl Iterator<Item = &'static Emitter> {
+    emitter::all().filter(move |it| it.duty == Duty::Caught(id.as_str()))
+}
+
 /// `list`.
 pub(crate) fn list(what: ListWhat) -> Exit {
     let everything = match Everything::new() {
@@ -90,7 +101,17 @@ fn list_scenarios(scenarios: &[Arc<Scenario>]) -> String {
         let topic = format!("{}/{}", scenario.iut.as_str(), scenario.topic());
         (topic, vec![scenario.id.clone(), scenario.title.clone()])
     });
-    grouped(rows.collect())
+    let events = crate::events::requirements().map(|it| {
+        let id = crate::events::scenario_id(it);
+        let topic = id
+            .rsplit_once('/')
+            .map_or("", |(topic, _)| topic)
+            .to_owned();
+        (topic, vec![id, it.text.clone()])
+    });
+    let mut events: Vec<_> = events.collect();
+    events.sort_by(|(one, _), (other, _)| one.cmp(other));
+    grouped(rows.chain(events).collect())
 }
 
 fn list_requirements(requirements: &[Requirement]) -> String {
@@ -130,7 +151,33 @@ fn list_mutants() -> String {
             &[it.name, it.about],
         )
     });
-    grouped(faults.chain(variants).chain(hollow).collect())
+    let emitters = |head: &'static str, fits: fn(&Duty) -> bool| {
+        emitter::all()
+            .filter(move |it| fits(&it.duty))
+            .map(move |it| {
+                let id = match it.duty {
+                    Duty::Caught(id) => Some(id),
+                    _ => None,
+                };
+                let cells: Vec<&str> = [Some(it.name), id, Some(it.about)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                row(head, &cells)
+            })
+    };
+    let events = emitters("faults of the event stream, each to be caught", |duty| {
+        matches!(duty, Duty::Caught(_))
+    })
+    .chain(emitters(
+        "conforming event streams, none to be flagged",
+        |duty| *duty == Duty::Green,
+    ))
+    .chain(emitters(
+        "hollow event streams, which must pass nothing",
+        |duty| *duty == Duty::NothingPasses,
+    ));
+    grouped(faults.chain(variants).chain(hollow).chain(events).collect())
 }
 
 /// Rows under their headings, each heading's columns aligned.

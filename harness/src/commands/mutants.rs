@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::{complain, complain_of};
 use crate::cli::MutantsArgs;
+use crate::events::emitter;
 use crate::mutants::{self, Duty, Tried};
 use crate::suite::{self, SelectError};
 use crate::verdict::Exit;
@@ -30,11 +31,16 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    let fits = |name: &str| only.as_ref().is_none_or(|glob| glob.is_match(name));
+    let emitters: Vec<_> = emitter::all()
+        .filter(|it| args.iut.is_none_or(|iut| iut.iut() == Iut::Events) && fits(it.name))
+        .collect();
     let all: Vec<_> = mutants::all()
         .into_iter()
-        .filter(|mutant| only.as_ref().is_none_or(|glob| glob.is_match(mutant.name)))
+        .filter(|_| iut == Iut::Provider)
+        .filter(|mutant| fits(mutant.name))
         .collect();
-    if all.is_empty() {
+    if all.is_empty() && emitters.is_empty() {
         complain("no mutant fits; `diverge-conformance list mutants` names them");
         return Exit::Usage;
     }
@@ -74,7 +80,14 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
         }
     }
     let mut idle = BTreeSet::new();
-    if args.full && only.is_none() {
+    for emitter in emitters {
+        *(if super::events::show(emitter) {
+            &mut met
+        } else {
+            &mut missed
+        }) += 1;
+    }
+    if args.full && only.is_none() && iut == Iut::Provider {
         idle = scenarios
             .iter()
             .filter(|scenario| scenario.freedom.is_none() && !alone.contains(&scenario.family))

@@ -11,6 +11,7 @@ use crate::config::{Config, ProviderConfig};
 use crate::iut::Plug;
 use crate::play::Patience;
 use crate::reference;
+use crate::report::style::say;
 use crate::report::{Heading, Jsonl, Pretty, Reporter, Transcripts};
 use crate::runner::{self, Options, Progress};
 use crate::suite;
@@ -18,6 +19,11 @@ use crate::verdict::Exit;
 
 pub(crate) async fn run(args: &RunArgs) -> Exit {
     let iut = args.iut.map_or(Iut::Provider, |iut| iut.iut());
+    if iut == Iut::Events {
+        return super::events::run(args).await;
+    }
+    // A selection without a kind is one of providers' scenarios or mutants.
+    let bare = args.iut.is_none() && args.scenario.is_empty() && args.mutant.is_none();
     let scenarios = match suite::select(iut, &args.scenario) {
         Ok(scenarios) => scenarios,
         Err(error) => return complain_of(&error),
@@ -44,7 +50,7 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
     let heading = Heading {
         iut,
         subject: subject(&plug),
-        replay: replay(args),
+        replay: replay(args, iut),
         scenarios: scenarios.len(),
         secrets: vec![config.credential.clone()],
     };
@@ -69,9 +75,24 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
     let running = runner::run(&scenarios, &options, &patience, &mut progress);
     tokio::select! {
         finished = running => match finished {
-            Ok(finished) => {
-                reporter.finish(&finished);
-                finished.exit()
+            Ok(mut finished) => {
+                let exit = finished.exit();
+                if !bare || exit == Exit::Unreachable {
+                    reporter.finish(&finished);
+                    return exit;
+                }
+                match args.format {
+                    Format::Jsonl => {
+                        let events = super::events::add_reference(&mut finished, reporter.as_mut());
+                        reporter.finish(&finished);
+                        exit.worst(events)
+                    }
+                    Format::Pretty => {
+                        reporter.finish(&finished);
+                        say("");
+                        exit.worst(super::events::run(args).await)
+                    }
+                }
             }
             Err(error) => {
                 complain(&error.to_string());
@@ -87,7 +108,7 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
 }
 
 /// Ctrl-C, or a polite request to end.
-async fn interrupted() {
+pub(super) async fn interrupted() {
     let terminated = async {
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
             Ok(mut signal) => drop(signal.recv().await),
@@ -140,14 +161,14 @@ fn subject(plug: &Plug) -> String {
 }
 
 /// The command line that runs this again, to which a failure adds its scenario.
-fn replay(args: &RunArgs) -> String {
+pub(super) fn replay(args: &RunArgs, iut: Iut) -> String {
     let quote = |text: &str| {
         shlex::try_quote(text).map_or_else(|_| text.to_owned(), |quoted| quoted.into_owned())
     };
     let mut words = vec![
         "diverge-conformance".to_owned(),
         "run".to_owned(),
-        "provider".to_owned(),
+        iut.as_str().to_owned(),
     ];
     let mut flag = |name: &str, value: Option<String>| {
         if let Some(value) = value {

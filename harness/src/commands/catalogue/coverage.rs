@@ -2,7 +2,7 @@
 
 use diverge_protocol::rules::{Requirement, Strength};
 
-use super::{Everything, IUTS, aligned, faults_of, titled};
+use super::{Everything, aligned, emitters_of, faults_of, results, titled};
 use crate::report::style::{self, BAD, GOOD, QUIET, STRONG, paint, say, wrap};
 use crate::verdict::Exit;
 
@@ -15,7 +15,6 @@ pub(crate) fn coverage() -> Exit {
     let rows: Vec<Covered> = everything
         .requirements
         .iter()
-        .filter(|it| it.iut.iter().any(|iut| IUTS.contains(iut)))
         .map(|it| Covered::of(it, &everything))
         .collect();
     say(covered_table(&rows).trim_end());
@@ -82,8 +81,8 @@ impl<'a> Covered<'a> {
     fn of(requirement: &'a Requirement, everything: &Everything) -> Self {
         Self {
             requirement,
-            scenarios: everything.testing(requirement.id).count(),
-            mutants: faults_of(requirement.id).count(),
+            scenarios: everything.testing(requirement.id).count() + results(requirement.id).count(),
+            mutants: faults_of(requirement.id).count() + emitters_of(requirement.id).count(),
         }
     }
 

@@ -7,6 +7,8 @@ use mock_provider::{faults, hollow, variants};
 
 use super::super::complain;
 use super::{Everything, faults_of, titled};
+use crate::events;
+use crate::events::emitter::{self, Duty, Emitter};
 use crate::report::style::{self, QUIET, STRONG, paint, say, wrap};
 use crate::report::{conversation, prose};
 use crate::verdict::Exit;
@@ -65,6 +67,19 @@ fn explanation(id: &str, everything: &Everything) -> Option<String> {
     }
     if let Some(fault) = faults::find(id) {
         return Some(explain_fault(fault, everything));
+    }
+    if let Some(requirement) = events::requirements().find(|it| events::scenario_id(it) == id) {
+        let play = format!("diverge-conformance run events --scenario {id}");
+        return Some(format!(
+            "{}\n{}{}{}",
+            head(id, "one result of a stream of agent events"),
+            entry("play it", &play),
+            titled("tests"),
+            sentence(requirement)
+        ));
+    }
+    if let Some(emitter) = emitter::find(id) {
+        return Some(explain_emitter(emitter));
     }
     let variant =
         variants::find(id).map(|it| (it.about, "a conforming variant: no scenario may flag it"));
@@ -149,6 +164,11 @@ fn explain_requirement(requirement: &Requirement, everything: &Everything) -> St
         .testing(id)
         .map(|scenario| scenario.id.as_str())
         .collect();
+    let results: Vec<String> = super::results(id).collect();
+    let testing: Vec<&str> = testing
+        .into_iter()
+        .chain(results.iter().map(String::as_str))
+        .collect();
     if !testing.is_empty() {
         text.push_str(&titled("scenarios that test it"));
         text.push_str(&ids(testing.into_iter()));
@@ -163,16 +183,18 @@ fn explain_requirement(requirement: &Requirement, everything: &Everything) -> St
             ),
         ));
     }
-    let faults: Vec<&Fault> = faults_of(id).collect();
+    let faults = faults_of(id).map(|fault| (fault.name, fault.about));
+    let emitters = super::emitters_of(id).map(|emitter| (emitter.name, emitter.about));
+    let faults: Vec<(&str, &str)> = faults.chain(emitters).collect();
     if !faults.is_empty() {
         text.push_str(&titled("mutants that break it"));
         let wide = faults
             .iter()
-            .map(|fault| fault.name.len())
+            .map(|(name, _)| name.len())
             .max()
             .unwrap_or_default();
-        for fault in faults {
-            text.push_str(&format!("  {:<wide$}  {}\n", fault.name, fault.about));
+        for (name, about) in faults {
+            text.push_str(&format!("  {name:<wide$}  {about}\n"));
         }
     }
     text
@@ -200,6 +222,28 @@ fn explain_fault(fault: &Fault, everything: &Everything) -> String {
     } else {
         ids(testing.into_iter())
     });
+    text
+}
+
+fn explain_emitter(emitter: &Emitter) -> String {
+    let kind = match emitter.duty {
+        Duty::Caught(_) => "a fault of the event stream",
+        Duty::Green => "a conforming event stream: nothing may flag it",
+        Duty::NothingPasses => "a hollow event stream: it must pass nothing",
+    };
+    let mut text = format!(
+        "{}\n{}\n\n",
+        head(emitter.name, kind),
+        wrap(emitter.about, "  ")
+    );
+    let play = format!("diverge-conformance run events --mutant {}", emitter.name);
+    text.push_str(&entry("play it", &play));
+    if let Duty::Caught(id) = emitter.duty
+        && let Some(requirement) = RequirementId::new(id).and_then(RequirementId::requirement)
+    {
+        text.push_str(&titled("breaks"));
+        text.push_str(&sentence(requirement));
+    }
     text
 }
 
