@@ -52,6 +52,7 @@ fn a_program_that_writes_no_stream_passes_nothing() {
         "true",
         "echo nonsense",
         "echo '{\"type\":\"error\",\"message\":\"\"}'",
+        "yes ''",
     ] {
         let (code, lines) = run(&["--launch", command, "--patience", "300"]);
         assert_eq!(
