@@ -121,6 +121,7 @@ impl Judge {
         let note = self.stream.note().filter(|_| id == "events/end/ends-once");
         Outcome {
             id,
+            title: requirement.text.clone(),
             topic,
             verdict,
             requirements: vec![requirement.id],
