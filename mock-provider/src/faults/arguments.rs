@@ -42,16 +42,12 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "null-members-dropped",
         VALUE,
-        "leaves out members of the arguments that are null",
+        "leaves out the first member of the arguments where it is null",
         || {
             handed_on(|arguments| {
-                let mut members: BTreeMap<String, &RawValue> =
-                    serde_json::from_str(arguments).ok()?;
-                let before = members.len();
-                members.retain(|_, value| value.get() != "null");
-                (members.len() < before)
-                    .then(|| serde_json::to_string(&members).ok())
-                    .flatten()
+                let (name, rest) = arguments.split_once(":null,")?;
+                let first = name.starts_with("{\"") && !name.contains(',');
+                first.then(|| format!("{{{rest}"))
             })
         },
     ),
@@ -204,13 +200,15 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "last-arguments-found",
         VALUE,
-        "takes the last member called arguments for them, at whatever depth",
+        "in a request that begins with its arguments, takes the last member called so for them",
         || {
-            handed_on(|arguments| {
-                let (_, behind) = arguments.rsplit_once("arguments")?;
-                let value = behind.trim_start_matches(['\\', '"', ':']);
-                let mut values = serde_json::Deserializer::from_str(value).into_iter::<&RawValue>();
-                Some(values.next()?.ok()?.get().to_owned())
+            on(Flow::ToProxy, |message, next| {
+                let arguments = message.run.and_then(|run| {
+                    let first = run.request.get(1..)?.starts_with(b"{\"arguments\"");
+                    last_called_so(run.arguments.as_deref().filter(|_| first)?)
+                });
+                let found = arguments.filter(|_| message.part == Part::Request);
+                next.push(found.map_or_else(|| message.pass(), |found| begin(message, &found)));
             })
         },
     ),
@@ -234,6 +232,14 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
 ];
+
+/// What stands behind the last `arguments` in the arguments.
+fn last_called_so(arguments: &str) -> Option<String> {
+    let (_, behind) = arguments.rsplit_once("arguments")?;
+    let value = behind.trim_start_matches(['\\', '"', ':']);
+    let mut values = serde_json::Deserializer::from_str(value).into_iter::<&RawValue>();
+    Some(values.next()?.ok()?.get().to_owned())
+}
 
 /// A begin request with these arguments.
 fn begin(message: &Message<'_>, arguments: &str) -> crate::fault::Step {
