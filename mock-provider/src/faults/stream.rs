@@ -84,8 +84,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "later-active-held",
         "run.active.relayed",
-        "holds the active of a later loop until the next word",
-        || held(|message| message.is(Part::Active, |run| run.loops > 0)),
+        "holds the active of the third loop until the next word",
+        || held(|message| message.is(Part::Active, |run| run.loops == 2)),
     ),
     fault(
         "empty-loop-unended",
