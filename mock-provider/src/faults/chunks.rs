@@ -144,12 +144,14 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
-        "values-reencoded",
+        "values-rounded",
         "run.inactive.verbatim",
-        "parses and prints the values anew",
+        "reads long numbers in values as doubles",
         || {
             values(
-                |value, _| value.as_object().is_some_and(|it| !it.is_empty()),
+                |value, body| {
+                    value.is_object() && std::str::from_utf8(body).is_ok_and(has_long_number)
+                },
                 |value| value.to_string(),
             )
         },

@@ -26,12 +26,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "first-error-swallowed",
         "run.error.relayed",
-        "keeps an error before all loops to itself",
-        || {
-            lose(Flow::ToClient, |message| {
-                message.is(Part::LateError, |run| quiet(run) && run.loops == 0)
-            })
-        },
+        "keeps an error before all loops, once it was asked something to itself",
+        || lose(Flow::ToClient, |message| message.is(Part::LateError, idle)),
     ),
     fault(
         "inactive-after-error",
@@ -244,11 +240,11 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "end-first-fails",
         "run.error.only-from-proxy",
-        "fails a run whose begin is finished before all loops",
+        "fails a run whose begin is finished before all loops, once it was asked something",
         || {
             before(
                 Flow::FromProxy,
-                |message| message.is(Part::Finish, |run| quiet(run) && run.loops == 0),
+                |message| message.is(Part::Finish, idle),
                 |message| vec![message.respond(checks::error("begin is over"))],
             )
         },
@@ -260,6 +256,11 @@ const INACTIVE: &[u8] = b"\x09{}";
 /// Whether nothing goes on in a run that has its id.
 fn quiet(run: &RunView) -> bool {
     run.id.is_some() && !run.in_loop && !run.finished && run.client_channels.is_empty()
+}
+
+/// Whether such a run has answered the client, and had no loop.
+fn idle(run: &RunView) -> bool {
+    quiet(run) && run.loops == 0 && run.client_opened > 0
 }
 
 /// What to do when the proxy of a run for which `when` holds goes away: say something, and notice it or not.
