@@ -102,6 +102,9 @@ impl Mutant {
     }
 }
 
+/// The requirement that a connection breaks which comes for a refused run.
+const NOTHING_DEPLOYED: &str = "refusal.nothing-deployed";
+
 /// How long mutants are waited for: they are in this process, and most of them say nothing where they should.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -159,6 +162,12 @@ pub async fn try_out(
     match mutant.duty {
         Duty::Caught(requirement) => {
             tried.caught_by = caught(mutant, &outcomes);
+            // A proxy's connection for a refused run may come when its scenario is over: then the run tells.
+            if requirement == NOTHING_DEPLOYED && !finished.unclaimed.is_empty() {
+                tried
+                    .caught_by
+                    .push("the run, by a connection that no scenario claims".to_owned());
+            }
             if tried.caught_by.is_empty() {
                 tried.wrong.push(match chosen.len() {
                     0 => format!("no scenario tests {requirement}"),
