@@ -5,7 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diverge_link::{ConnectError, Connection, Limits, connect};
 use mock_provider::server::{Behaviour, Server};
@@ -68,6 +68,9 @@ const BACKOFF: [Duration; 5] = [
 const STARTING: Duration = Duration::from_secs(30);
 /// How long an address that nobody answers at is tried.
 const REACHING: Duration = Duration::from_millis(500);
+
+/// How long a killed process may take to be gone.
+const DYING: Duration = Duration::from_secs(2);
 
 /// One way to an implementation, with the address at which its containers' proxies answer.
 #[derive(Debug)]
@@ -304,9 +307,14 @@ impl Endpoint {
 }
 
 impl Drop for Process {
-    /// Ends the whole group, also when the run is interrupted.
+    /// Ends the whole group, also when the run is interrupted, and sees it gone.
     fn drop(&mut self) {
         let _ = self.child.start_kill();
+        // A killed process is gone within microseconds, unless the system itself holds it.
+        let killed = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && killed.elapsed() < DYING {
+            std::thread::yield_now();
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use diverge_protocol::scenario::Iut;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::complain;
-use super::run::{interrupted, replay};
+use super::interrupt::Interrupt;
+use super::run::replay;
 use crate::cli::{Format, RunArgs};
 use crate::events::emitter::{self, Duty, Emitter, REFERENCE};
 use crate::events::{judge_command, requirements, scenario_id};
@@ -29,6 +30,7 @@ pub(super) async fn run(args: &RunArgs) -> Exit {
     let (subject, judge) = match (&args.launch, &args.mutant) {
         (Some(command), _) => {
             let patience = Patience::new(args.patience());
+            let mut interrupt = Interrupt::listen();
             tokio::select! {
                 judged = judge_command(command, &patience) => match judged {
                     Ok(judge) => (command.clone(), judge),
@@ -37,7 +39,7 @@ pub(super) async fn run(args: &RunArgs) -> Exit {
                         return Exit::Unreachable;
                     }
                 },
-                () = interrupted() => {
+                () = interrupt.came() => {
                     complain("interrupted");
                     return Exit::Fails;
                 }

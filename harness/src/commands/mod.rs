@@ -4,6 +4,7 @@ mod catalogue;
 mod check;
 mod decode;
 mod events;
+mod interrupt;
 mod lint;
 mod mutants;
 mod run;

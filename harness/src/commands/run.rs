@@ -5,6 +5,7 @@ use std::path::Path;
 use diverge_protocol::scenario::Iut;
 use mock_provider::server::Behaviour;
 
+use super::interrupt::Interrupt;
 use super::{complain, complain_of};
 use crate::cli::{Format, RunArgs};
 use crate::config::{Config, ProviderConfig};
@@ -65,6 +66,7 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
         patience: args.patience(),
         strict: args.strict,
     };
+    let mut interrupt = Interrupt::listen();
     let patience = Patience::new(options.patience);
     let mut progress = |progress: Progress| {
         if let (Progress::Done(outcome), Some(transcripts)) = (&progress, &transcripts) {
@@ -99,25 +101,11 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
                 Exit::Unreachable
             }
         },
-        () = interrupted() => {
+        () = interrupt.came() => {
             // Dropping the run ends what it started.
             complain("interrupted");
             Exit::Fails
         }
-    }
-}
-
-/// Ctrl-C, or a polite request to end.
-pub(super) async fn interrupted() {
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
     }
 }
 
