@@ -97,10 +97,8 @@ pub(super) fn ambiguous(fault: &Malformed, payload: &[u8]) -> bool {
     // RFC 8259 lets a reader skip a byte order mark.
     let marked =
         || payload.starts_with(MARK) || payload.get(1..).is_some_and(|json| json.starts_with(MARK));
-    matches!(
-        fault.rule,
-        Rule::JsonDepth | Rule::JsonNumberRange | Rule::JsonSurrogate
-    ) || (fault.rule == Rule::JsonEncoding && marked())
+    fault.rule.is_open()
+        || (fault.rule == Rule::JsonEncoding && marked())
         || (fault.rule == Rule::UnsignedExpected && is_integral(fault, payload))
 }
 

@@ -92,6 +92,19 @@ rules! {
     MemberRepeated = "member.repeated",
     /// A member is there that this object forbids.
     MemberUnknown = "member.unknown",
+    /// A tool's result says nothing but metadata.
+    ResultOnlyMeta = "result.only-meta",
+}
+
+impl Rule {
+    /// Whether the pages leave it open if a reader takes what breaks this rule. Every decoder here refuses it, and no
+    /// implementation is judged by it.
+    pub const fn is_open(self) -> bool {
+        matches!(
+            self,
+            Rule::JsonSurrogate | Rule::JsonDepth | Rule::JsonNumberRange | Rule::ResultOnlyMeta
+        )
+    }
 }
 
 impl fmt::Display for Rule {

@@ -230,7 +230,8 @@ pub(super) mod object {
         &[required("id", Shape::Str)],
         RESULT,
     ])
-    .with_any_of(RESULT_ANY_OF);
+    .with_any_of(RESULT_ANY_OF)
+    .or_instead("_meta");
     pub const TEXT_PART: Object = Object::open(members![TYPE, KEY, TEXT]);
     pub const MEDIUM_PART: Object = Object::open(members![TYPE, KEY, MEDIA]);
     pub const RESOURCE_PART: Object = Object::open(members![TYPE, KEY, EMBEDDED]);

@@ -341,8 +341,11 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         let expected = format!("at least one of {}", object.any_of.join(", "));
-        let found = "an object without them";
-        Err(self.fault(start, Rule::MemberMissing, expected, found))
+        let (rule, found) = match object.instead.as_ref().is_some_and(counts) {
+            true => (Rule::ResultOnlyMeta, "an object with metadata instead"),
+            false => (Rule::MemberMissing, "an object without them"),
+        };
+        Err(self.fault(start, rule, expected, found))
     }
 
     /// Reads a tagged object: looks ahead for the tag, which mostly comes first, then reads it all.

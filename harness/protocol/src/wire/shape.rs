@@ -54,6 +54,8 @@ pub struct Object {
     pub closed: bool,
     /// Of these members at least one must be there; empty asks for nothing.
     pub any_of: &'static [&'static str],
+    /// A member that some readers take instead of those.
+    pub instead: Option<&'static str>,
     /// The required members, by place.
     required: u32,
 }
@@ -72,6 +74,7 @@ impl Object {
             members,
             closed: false,
             any_of: &[],
+            instead: None,
             required,
         }
     }
@@ -87,6 +90,14 @@ impl Object {
     /// The same object, of whose optional members at least one of these must be there.
     pub const fn with_any_of(self, any_of: &'static [&'static str]) -> Object {
         Object { any_of, ..self }
+    }
+
+    /// The same object, for which some readers take this member in place of any of those.
+    pub const fn or_instead(self, instead: &'static str) -> Object {
+        Object {
+            instead: Some(instead),
+            ..self
+        }
     }
 
     /// The place of a member, looked for from the place where it is likely to be.
