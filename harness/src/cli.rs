@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diverge_protocol::scenario::Iut;
+use diverge_protocol::wire::agent_event::EventRevision;
 
 use crate::commands;
 use crate::decode::Surface;
@@ -112,6 +113,26 @@ pub enum RevisionArg {
     Scope,
 }
 
+/// The revisions of the AgentEvent surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EventsRevisionArg {
+    /// The six events of the document
+    Document,
+    /// Those, and the later `compaction_boundary`
+    Compaction,
+}
+
+impl EventsRevisionArg {
+    /// The revision in the codec's words.
+    #[must_use]
+    pub fn revision(self) -> EventRevision {
+        match self {
+            Self::Document => EventRevision::Document,
+            Self::Compaction => EventRevision::Compaction,
+        }
+    }
+}
+
 /// `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -134,6 +155,9 @@ pub struct RunArgs {
     /// The protocol's revision
     #[arg(long, value_enum)]
     pub revision: Option<RevisionArg>,
+    /// The revision of the AgentEvent surface that `run events` judges by; without it, the document's, or a mutant's own
+    #[arg(long, value_enum, value_name = "REVISION")]
+    pub events_revision: Option<EventsRevisionArg>,
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -193,6 +217,9 @@ pub struct CheckArgs {
     /// Warnings fail
     #[arg(long)]
     pub strict: bool,
+    /// The revision of the AgentEvent surface
+    #[arg(long, value_enum, value_name = "REVISION", default_value = "document")]
+    pub events_revision: EventsRevisionArg,
 }
 
 /// `decode`.
@@ -211,6 +238,9 @@ pub struct DecodeArgs {
     /// Show the values of an inactive, a frame's payload, and the text of what is rejected
     #[arg(long)]
     pub show_secrets: bool,
+    /// The revision of the AgentEvent surface, for the frame `agent-event`
+    #[arg(long, value_enum, value_name = "REVISION", default_value = "document")]
+    pub events_revision: EventsRevisionArg,
 }
 
 /// Runs the command line of this process.

@@ -56,8 +56,12 @@ pub(crate) enum Said<'a> {
     Frame(Frame),
 }
 
-/// Reads one payload.
-pub(crate) fn decode(surface: Surface, payload: &[u8]) -> Result<Decoded<'_>, Malformed> {
+/// Reads one payload; an event of an AgentEvent stream by a revision of that surface.
+pub(crate) fn decode(
+    surface: Surface,
+    events: EventRevision,
+    payload: &[u8],
+) -> Result<Decoded<'_>, Malformed> {
     // What is accepted as JSON is UTF-8.
     let text = |raw| std::str::from_utf8(raw).unwrap_or_default();
     let json = |kind, raw| Decoded {
@@ -112,10 +116,7 @@ pub(crate) fn decode(surface: Surface, payload: &[u8]) -> Result<Decoded<'_>, Ma
             json("request", payload)
         }
         Surface::Chunk => json(chunk::judge(payload)?.name(), payload),
-        Surface::AgentEvent => json(
-            agent_event::judge(EventRevision::Document, payload)?.name(),
-            payload,
-        ),
+        Surface::AgentEvent => json(agent_event::judge(events, payload)?.name(), payload),
     })
 }
 

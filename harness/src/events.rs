@@ -56,15 +56,15 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Judges the stream of a program in words.
+    /// Judges the stream of a program, which is named by `subject`, by a revision of the surface.
     #[must_use]
-    pub fn new(subject: &str) -> Self {
+    pub fn new(subject: &str, revision: EventRevision) -> Self {
         let source = Source {
             path: subject.to_owned(),
             text: String::new(),
         };
         Self {
-            stream: EventStream::new(EventRevision::Document),
+            stream: EventStream::new(revision),
             wrong: Vec::new(),
             subject: Arc::new(source),
             ended_by: None,
@@ -183,11 +183,16 @@ impl Judge {
     }
 }
 
-/// Judges what a command writes on its standard output; its standard error goes to ours.
+/// Judges what a command writes on its standard output; its standard error goes to ours. It is told the revision by its
+/// environment.
 ///
 /// # Errors
 /// When it cannot be started, or fails without writing anything.
-pub async fn judge_command(command: &str, patience: &Patience) -> Result<Judge, PlugError> {
+pub async fn judge_command(
+    command: &str,
+    revision: EventRevision,
+    patience: &Patience,
+) -> Result<Judge, PlugError> {
     let words = shlex::split(command)
         .filter(|words| !words.is_empty())
         .ok_or_else(|| PlugError::CommandLine(command.to_owned()))?;
@@ -198,14 +203,14 @@ pub async fn judge_command(command: &str, patience: &Patience) -> Result<Judge, 
     let mut wrap = CommandWrap::with_new(&words[0], |process| {
         process
             .args(&words[1..])
-            .env("CONFORMANCE_REVISION", EventRevision::Document.name())
+            .env("CONFORMANCE_REVISION", revision.name())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit());
     });
     wrap.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
     let mut child = Group(wrap.spawn().map_err(failed)?);
-    let mut judge = Judge::new(command);
+    let mut judge = Judge::new(command, revision);
     let stdout = child.0.stdout().take();
     let mut output = BufReader::new(stdout.ok_or_else(|| failed(io::Error::other("no output")))?);
     let mut waited = patience.start();

@@ -57,6 +57,21 @@ fn a_broken_stream_is_told_its_line_rule_and_what_was_allowed() {
 }
 
 #[test]
+fn a_compaction_is_an_event_of_the_later_revision_only() {
+    const COMPACTED: &str = r#"{"type":"compaction_boundary","trigger":"auto","preTokens":2,"postTokens":1,"cumulativeDroppedTokens":1,"durationMs":1}"#;
+    let stream = format!("{TEXT}\n{COMPACTED}\n{COST}\n{DONE}\n");
+    let (code, text) = check(&["-"], &stream);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("breaks      events.known-type"), "{text}");
+    let later = ["-", "--events-revision", "compaction"];
+    let (code, text) = check(&later, &stream);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = check(&later, &stream.replace("\"auto\"", "\"timer\""));
+    assert_eq!(code, Some(1));
+    assert!(text.contains("at          /trigger"), "{text}");
+}
+
+#[test]
 fn a_warning_fails_only_where_warnings_do() {
     let stream = format!("{TEXT}\n{COST}\n");
     let (code, text) = check(&["-"], &stream);

@@ -194,6 +194,18 @@ fn every_frame_has_its_kinds_and_its_rules() {
 }
 
 #[test]
+fn the_later_event_is_read_where_its_revision_is_asked_for() {
+    const COMPACTED: &str = r#"{"type":"compaction_boundary","trigger":"manual","preTokens":2,"postTokens":1,"cumulativeDroppedTokens":1,"durationMs":1}"#;
+    let input = hex_lines(&[COMPACTED.as_bytes()]);
+    let frame = ["--frame", "agent-event", "--batch", "--events-revision"];
+    for (revision, verdict) in [("document", "reject"), ("compaction", "accept")] {
+        let output = decode(&[&frame[..], &[revision]].concat(), &input);
+        let line: Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
+        assert_eq!(line["verdict"], verdict, "{line}");
+    }
+}
+
+#[test]
 fn a_line_that_is_not_hex_is_told_by_its_number_and_the_rest_go_on() {
     let output = decode(
         &["--frame", "run-response", "--batch"],

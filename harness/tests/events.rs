@@ -99,3 +99,30 @@ fn what_selects_nothing_exits_2() {
     let (code, lines) = run(&["--scenario", "events/cost/*"]);
     assert_eq!((code, lines.len()), (Some(0), 4), "{lines:?}");
 }
+
+#[test]
+fn the_later_revision_is_judged_where_it_is_asked_for() {
+    let launched = format!("{BINARY} emit-events event-compaction");
+    let (code, lines) = run(&["--launch", &launched]);
+    assert_eq!(code, Some(1), "{lines:?}");
+    let failed: Vec<_> = lines.iter().filter(|it| it["verdict"] == "fail").collect();
+    assert_eq!(failed.len(), 1, "{lines:?}");
+    assert_eq!(failed[0]["failed_requirement"], "events.known-type");
+    for arguments in [
+        &[
+            "--launch",
+            &launched,
+            "--events-revision",
+            "compaction",
+            "--strict",
+        ][..],
+        &["--mutant", "event-compaction"],
+    ] {
+        let (code, lines) = run(arguments);
+        assert_eq!(code, Some(0), "{lines:?}");
+    }
+    let told = format!("sh -c '{BINARY} emit-events event-$CONFORMANCE_REVISION'");
+    let (code, lines) = run(&["--launch", &told, "--events-revision", "compaction"]);
+    assert_eq!(code, Some(0), "{lines:?}");
+    assert_eq!(run(&["--events-revision", "custom"]).0, Some(2));
+}

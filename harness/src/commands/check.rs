@@ -32,7 +32,7 @@ pub(crate) fn check(args: &CheckArgs) -> Exit {
         }
     };
     let mut report = Report::default();
-    match judge(input, &mut report) {
+    match judge(input, args.events_revision.revision(), &mut report) {
         Ok(stream) => report.close(&stream, args),
         Err(error) => unreadable(args, &error),
     }
@@ -43,9 +43,13 @@ fn unreadable(args: &CheckArgs, error: &io::Error) -> Exit {
     Exit::Usage
 }
 
-fn judge(input: impl Read, report: &mut Report) -> io::Result<EventStream> {
+fn judge(
+    input: impl Read,
+    revision: EventRevision,
+    report: &mut Report,
+) -> io::Result<EventStream> {
     let mut input = BufReader::with_capacity(1 << 16, input);
-    let mut stream = EventStream::new(EventRevision::Document);
+    let mut stream = EventStream::new(revision);
     let (mut line, mut wrong) = (Vec::new(), Vec::new());
     while next_line(&mut input, LONGEST, &mut line)? {
         if line.len() > LONGEST {

@@ -52,6 +52,7 @@ fn decode_lines(
     input: &mut BufReader<impl Read>,
     out: &mut impl Write,
 ) -> io::Result<bool> {
+    let events = args.events_revision.revision();
     let (mut line, mut payload) = (Vec::new(), Vec::new());
     let (mut number, mut good) = (0, true);
     while next_line(input, LONGEST * 2 + 2, &mut line)? {
@@ -61,7 +62,7 @@ fn decode_lines(
         } else {
             match decode::unhex(&line, &mut payload) {
                 Err(why) => Line::NotHex(why),
-                Ok(()) => match decode::decode(args.frame, &payload) {
+                Ok(()) => match decode::decode(args.frame, events, &payload) {
                     Ok(decoded) => Line::Good(decoded),
                     Err(fault) => Line::Malformed(fault),
                 },

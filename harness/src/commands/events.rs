@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use diverge_protocol::scenario::Iut;
+use diverge_protocol::wire::agent_event::EventRevision;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::complain;
 use super::interrupt::Interrupt;
 use super::run::replay;
-use crate::cli::{Format, RunArgs};
+use crate::cli::{EventsRevisionArg, Format, RunArgs};
 use crate::events::emitter::{self, Duty, Emitter, REFERENCE};
 use crate::events::{judge_command, requirements, scenario_id};
 use crate::play::Patience;
@@ -27,12 +28,14 @@ pub(super) async fn run(args: &RunArgs) -> Exit {
         }
     };
     let started = Instant::now();
+    let asked = args.events_revision.map(EventsRevisionArg::revision);
+    let revision = asked.unwrap_or(EventRevision::Document);
     let (subject, judge) = match (&args.launch, &args.mutant) {
         (Some(command), _) => {
             let patience = Patience::new(args.patience());
             let mut interrupt = Interrupt::listen();
             tokio::select! {
-                judged = judge_command(command, &patience) => match judged {
+                judged = judge_command(command, revision, &patience) => match judged {
                     Ok(judge) => (command.clone(), judge),
                     Err(error) => {
                         complain(&error.to_string());
@@ -46,13 +49,19 @@ pub(super) async fn run(args: &RunArgs) -> Exit {
             }
         }
         (None, Some(name)) => match emitter::find(name) {
-            Some(emitter) => (format!("the in-tree emitter {name}"), emitter.judge()),
+            Some(emitter) => {
+                let judge = emitter.judge(asked.unwrap_or(emitter.revision));
+                (format!("the in-tree emitter {name}"), judge)
+            }
             None => {
                 complain(&unknown(name));
                 return Exit::Usage;
             }
         },
-        (None, None) => ("the in-tree reference".to_owned(), REFERENCE.judge()),
+        (None, None) => (
+            "the in-tree reference".to_owned(),
+            REFERENCE.judge(revision),
+        ),
     };
     let mut outcomes = judge.outcomes(started.elapsed());
     if let Some(selected) = selected {

@@ -23,6 +23,10 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
     if iut == Iut::Events {
         return super::events::run(args).await;
     }
+    if args.iut.is_some() && args.events_revision.is_some() {
+        complain("--events-revision says how `run events` judges, and nothing else has one");
+        return Exit::Usage;
+    }
     // A selection without a kind is one of providers' scenarios or mutants.
     let bare = args.iut.is_none() && args.scenario.is_empty() && args.mutant.is_none();
     let scenarios = match suite::select(iut, &args.scenario) {
@@ -167,6 +171,8 @@ pub(super) fn replay(args: &RunArgs, iut: Iut) -> String {
     flag("--launch", args.launch.clone());
     flag("--url", args.url.clone());
     flag("--mutant", args.mutant.clone());
+    let events = args.events_revision.map(|it| it.revision().name());
+    flag("--events-revision", events.map(str::to_owned));
     flag(
         "--config",
         args.config.as_ref().map(|path| path.display().to_string()),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use diverge_protocol::wire::agent_event::EventRevision;
+
 use super::Judge;
 use crate::verdict::{Outcome, Verdict};
 
@@ -25,6 +27,8 @@ pub struct Emitter {
     pub about: &'static str,
     /// What must come of it.
     pub duty: Duty,
+    /// The revision of the surface that it writes, and is judged by.
+    pub revision: EventRevision,
     /// The lines that it writes.
     pub lines: &'static [&'static str],
 }
@@ -40,11 +44,17 @@ const COST: &str = r#"{"type":"cost","costUsd":0.0125,"tokens":{"input":812,"out
 const DONE: &str = r#"{"type":"done","response":"There are two lines.","transcript":[{"role":"user","content":"How long are my notes?","timestampMs":1700000000000},{"role":"assistant","content":"There are two lines.","timestampMs":1700000001500}]}"#;
 const ERROR: &str = r#"{"type":"error","message":"The model could not be reached."}"#;
 
+const COMPACTED: &str = r#"{"type":"compaction_boundary","trigger":"auto","preTokens":180000,"postTokens":21000,"cumulativeDroppedTokens":159000,"durationMs":1840}"#;
+const BY_PERSON: &str = r#"{"durationMs":0,"type":"compaction_boundary","trigger":"manual","postTokens":18446744073709551615,"preTokens":0,"cumulativeDroppedTokens":0,"why":[]}"#;
+const TRIGGERED_BY_TIMER: &str = r#"{"type":"compaction_boundary","trigger":"timer","preTokens":2,"postTokens":1,"cumulativeDroppedTokens":1,"durationMs":1}"#;
+const WITHOUT_DURATION: &str = r#"{"type":"compaction_boundary","trigger":"auto","preTokens":2,"postTokens":1,"cumulativeDroppedTokens":1}"#;
+
 /// The conforming reference.
 pub static REFERENCE: Emitter = Emitter {
     name: "reference",
     about: "A run that reads a file and answers.",
     duty: Duty::Green,
+    revision: EventRevision::Document,
     lines: &[LOOK, USE, RESULT, THERE, TWO, COST, DONE],
 };
 
@@ -59,6 +69,7 @@ const fn fault(
         name,
         about,
         duty,
+        revision: EventRevision::Document,
         lines,
     }
 }
@@ -73,6 +84,7 @@ const fn variant(
         name,
         about,
         duty,
+        revision: EventRevision::Document,
         lines,
     }
 }
@@ -87,7 +99,15 @@ const fn hollow(
         name,
         about,
         duty,
+        revision: EventRevision::Document,
         lines,
+    }
+}
+
+const fn later(emitter: Emitter) -> Emitter {
+    Emitter {
+        revision: EventRevision::Compaction,
+        ..emitter
     }
 }
 
@@ -149,6 +169,36 @@ static MUTANTS: &[Emitter] = &[
         "Members are in snake case.",
         &[LOOK, r#"{"type":"cost","cost_usd":0.1,"tokens":{}}"#, DONE],
     ),
+    fault(
+        "event-of-later-revision",
+        "events.known-type",
+        "It writes the compaction that the document does not have.",
+        &[LOOK, COMPACTED, THERE, TWO, COST, DONE],
+    ),
+    later(fault(
+        "compaction-custom",
+        "events.known-type",
+        "It writes the reserved type, which the later revision does not ship either.",
+        &[LOOK, r#"{"type":"custom"}"#, COMPACTED, COST, DONE],
+    )),
+    later(fault(
+        "compaction-trigger-unknown",
+        "events.members",
+        "A compaction has a trigger that there is not.",
+        &[LOOK, TRIGGERED_BY_TIMER, THERE, TWO, COST, DONE],
+    )),
+    later(fault(
+        "compaction-without-duration",
+        "events.members",
+        "A compaction does not tell how long it took.",
+        &[LOOK, WITHOUT_DURATION, THERE, TWO, COST, DONE],
+    )),
+    later(fault(
+        "compaction-behind-done",
+        "events.silent-after-end",
+        "A compaction comes behind the end.",
+        &[THERE, TWO, COST, DONE, COMPACTED],
+    )),
     fault(
         "cost-twice",
         "events.cost-once",
@@ -225,6 +275,18 @@ static MUTANTS: &[Emitter] = &[
         "A run that fails tells its cost.",
         &[LOOK, COST, ERROR],
     ),
+    later(variant(
+        "event-compaction",
+        "Earlier turns are compacted, by the agent and by a person.",
+        &[
+            LOOK, COMPACTED, USE, RESULT, BY_PERSON, THERE, TWO, COST, DONE,
+        ],
+    )),
+    later(variant(
+        "event-compaction-never",
+        "A run of the later revision that compacts nothing.",
+        &[THERE, TWO, COST, DONE],
+    )),
     variant(
         "event-no-tools",
         "A run without tools.",
@@ -285,20 +347,20 @@ pub fn find(name: &str) -> Option<&'static Emitter> {
 }
 
 impl Emitter {
-    /// Its stream, judged.
+    /// Its stream, judged by a revision.
     #[must_use]
-    pub fn judge(&self) -> Judge {
-        let mut judge = Judge::new(self.name);
+    pub fn judge(&self, revision: EventRevision) -> Judge {
+        let mut judge = Judge::new(self.name, revision);
         self.lines
             .iter()
             .for_each(|line| judge.line(line.as_bytes()));
         judge
     }
 
-    /// The results of its stream.
+    /// The results of its stream, by its own revision.
     #[must_use]
     pub fn outcomes(&self) -> Vec<Outcome> {
-        self.judge().outcomes(Duration::ZERO)
+        self.judge(self.revision).outcomes(Duration::ZERO)
     }
 
     /// What did not come of it as it must.
