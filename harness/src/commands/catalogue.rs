@@ -23,10 +23,13 @@ pub(crate) use explain::explain;
 /// The kinds of implementations whose scenarios are built in.
 const IUTS: [Iut; 1] = [Iut::Provider];
 
+/// The kinds of implementations that are judged.
+const JUDGED: [Iut; 2] = [Iut::Provider, Iut::Events];
+
 /// Everything that is built in.
 struct Everything {
     scenarios: Vec<Arc<Scenario>>,
-    requirements: &'static [Requirement],
+    requirements: Vec<&'static Requirement>,
 }
 
 impl Everything {
@@ -40,7 +43,11 @@ impl Everything {
         }
         Ok(Self {
             scenarios,
-            requirements: Catalogue::get().requirements(),
+            requirements: Catalogue::get()
+                .requirements()
+                .iter()
+                .filter(|it| it.iut.iter().any(|iut| JUDGED.contains(iut)))
+                .collect(),
         })
     }
 
@@ -89,7 +96,7 @@ pub(crate) fn list(what: ListWhat) -> Exit {
     };
     let text = match what {
         ListWhat::Scenarios => list_scenarios(&everything.scenarios),
-        ListWhat::Requirements => list_requirements(everything.requirements),
+        ListWhat::Requirements => list_requirements(&everything.requirements),
         ListWhat::Mutants => list_mutants(),
     };
     say(text.trim_end());
@@ -114,7 +121,7 @@ fn list_scenarios(scenarios: &[Arc<Scenario>]) -> String {
     grouped(rows.chain(events).collect())
 }
 
-fn list_requirements(requirements: &[Requirement]) -> String {
+fn list_requirements(requirements: &[&Requirement]) -> String {
     let rows = requirements.iter().map(|requirement| {
         let id = requirement.id.as_str();
         let topic = id.split('.').next().unwrap_or_default().to_owned();
