@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diverge_protocol::scenario::Iut;
 use diverge_protocol::wire::agent_event::EventRevision;
@@ -230,7 +231,7 @@ pub struct CheckArgs {
     A blank line is a payload with no byte. Exit codes: 0; 1 where a line was rejected or is not hex; 2 usage.")]
 pub struct DecodeArgs {
     /// What each line is
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = surfaces())]
     pub frame: Surface,
     /// Write one JSON object a line instead of explaining
     #[arg(long)]
@@ -241,6 +242,14 @@ pub struct DecodeArgs {
     /// The revision of the AgentEvent surface, for the frame `agent-event`
     #[arg(long, value_enum, value_name = "REVISION", default_value = "document")]
     pub events_revision: EventsRevisionArg,
+}
+
+/// The surfaces by name, each with what it is.
+fn surfaces() -> impl TypedValueParser<Value = Surface> {
+    let names = Surface::ALL
+        .iter()
+        .map(|surface| PossibleValue::new(surface.name()).help(surface.about()));
+    PossibleValuesParser::new(names).try_map(|name| Surface::named(&name).ok_or("no such surface"))
 }
 
 /// Runs the command line of this process.

@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
-use clap::ValueEnum;
 use diverge_protocol::wire::agent_event::{self, EventRevision};
 use diverge_protocol::wire::begin::BeginResponse;
 use diverge_protocol::wire::chunk;
@@ -15,24 +14,7 @@ use diverge_protocol::wire::{Malformed, Profile};
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The surfaces whose payloads can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Surface {
-    /// A frame: nine header bytes and a payload
-    Frame,
-    /// What a provider sends on a run scope
-    RunResponse,
-    /// What a proxy sends on its begin scope
-    BeginResponse,
-    /// What a proxy of the path revision sends
-    PathRunResponse,
-    /// What a proxy of the path revision is asked
-    PathRunRequest,
-    /// The JSON of a chunk of the scope revision
-    Chunk,
-    /// The JSON of an event of an AgentEvent stream
-    AgentEvent,
-}
+pub use diverge_protocol::wire::surface::Surface;
 
 /// A payload that is well formed.
 #[derive(Debug)]
@@ -291,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_map_covers_every_byte_of_anything() {
-        for surface in Surface::value_variants() {
+        for surface in Surface::ALL {
             for first in 0..=u8::MAX {
                 for length in [0, 1, 4, 8, 9, 12] {
                     let payload = vec![first; length];

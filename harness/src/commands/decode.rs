@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::complain;
 use crate::cli::DecodeArgs;
-use crate::decode::{self, Decoded, Said, Surface};
+use crate::decode::{self, Decoded, Said};
 use crate::lines::next_line;
 use crate::report::stand_in;
 use crate::verdict::Exit;
@@ -190,12 +190,4 @@ fn masked(text: &str) -> String {
         )
     });
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-}
-
-impl Surface {
-    /// Its name on the command line.
-    fn name(self) -> String {
-        clap::ValueEnum::to_possible_value(&self)
-            .map_or_else(String::new, |value| value.get_name().to_owned())
-    }
 }

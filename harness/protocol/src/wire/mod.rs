@@ -24,6 +24,7 @@ pub mod request;
 pub mod run;
 mod scan;
 mod shape;
+pub mod surface;
 pub(crate) mod vocabulary;
 
 pub use credential::{credential_payload, read_credential};
