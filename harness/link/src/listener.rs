@@ -9,8 +9,8 @@ use tokio_tungstenite::MaybeTlsStream;
 use tokio_tungstenite::tungstenite::handshake::server::{
     Callback, ErrorResponse, Request, Response,
 };
-use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
+use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode};
 
 use crate::connection::{Connection, Limits};
 
@@ -90,6 +90,23 @@ impl Handshake {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
     }
 
+    /// Asks `admit`, which is told the path of the request, and completes the handshake, or answers it with the HTTP
+    /// status that `admit` gives. `admit` is asked once, and only about a request for a WebSocket.
+    ///
+    /// # Errors
+    /// When it was not admitted, the peer asked for something that is no WebSocket handshake, or went away.
+    pub async fn complete_if(
+        self,
+        admit: impl FnOnce(&str) -> Result<(), u16> + Unpin,
+    ) -> io::Result<Connection> {
+        let stream = MaybeTlsStream::Plain(self.stream);
+        let config = Some(self.limits.config());
+        tokio_tungstenite::accept_hdr_async_with_config(stream, Admit(admit), config)
+            .await
+            .map(|stream| Connection::new(stream, None))
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+    }
+
     /// Answers with an HTTP error. Whoever goes away instead of reading it does without it.
     pub async fn refuse(mut self) {
         const ANSWER: &[u8] =
@@ -112,5 +129,19 @@ impl Callback for NameSubprotocol {
             .headers_mut()
             .insert(SEC_WEBSOCKET_PROTOCOL, self.0);
         Ok(response)
+    }
+}
+
+struct Admit<F>(F);
+
+impl<F: FnOnce(&str) -> Result<(), u16>> Callback for Admit<F> {
+    fn on_request(self, request: &Request, response: Response) -> Result<Response, ErrorResponse> {
+        let Err(status) = (self.0)(request.uri().path()) else {
+            return Ok(response);
+        };
+        let mut refusal = ErrorResponse::new(None);
+        *refusal.status_mut() =
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Err(refusal)
     }
 }
