@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::Iut;
 use diverge_protocol::wire::agent_event::EventRevision;
 
@@ -112,6 +113,19 @@ pub enum Format {
 pub enum RevisionArg {
     /// Runs on scopes of the nine-byte frame
     Scope,
+    /// Runs on a WebSocket path of the proxy
+    Path,
+}
+
+impl RevisionArg {
+    /// The revision in the catalogue's words.
+    #[must_use]
+    pub fn revision(self) -> Revision {
+        match self {
+            Self::Scope => Revision::Scope,
+            Self::Path => Revision::Path,
+        }
+    }
 }
 
 /// The revisions of the AgentEvent surface.

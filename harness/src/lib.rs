@@ -1,10 +1,12 @@
 //! Finds out whether an implementation of the Diverge Provider Protocol does what the protocol says.
 //!
 //! - [`suite`]: the scenarios, built in or from files.
+//! - [`kinds`]: the kinds of implementations, each with its scenarios, its reference and how a run of it goes.
 //! - [`iut`]: the implementation under test: in this tree, launched, or reached by its address.
+//! - [`process`]: the programs that are started.
 //! - [`events`]: a stream of agent events as the implementation, and the emitters that its rules are tried on.
 //! - [`play`]: plays one scenario across all roles and judges it.
-//! - [`runner`]: plays many, and says what they come to.
+//! - [`runner`]: what a run tells, and what it comes to.
 //! - [`report`]: results for people and for programs.
 //! - [`mutants`]: tries the scenarios on hollow peers, faults and conforming variants of the reference.
 //! - [`cli`]: the command line over all of it.
@@ -15,10 +17,11 @@ pub mod config;
 mod decode;
 pub mod events;
 pub mod iut;
+pub mod kinds;
 mod lines;
 pub mod mutants;
 pub mod play;
-pub mod reference;
+pub mod process;
 pub mod report;
 pub mod runner;
 pub mod suite;

@@ -4,23 +4,22 @@
 //! variant must not be flagged.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use diverge_protocol::scenario::Scenario;
-use mock_provider::server::Behaviour;
-use mock_provider::{faults, hollow, variants};
+use diverge_protocol::scenario::Iut;
 
 use crate::iut::{Plug, PlugError};
+use crate::kinds::{Entry, Kind, Selection, Setting};
 use crate::play::Patience;
-use crate::reference;
-use crate::runner::{self, Options, Progress};
+use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Verdict};
 
 /// A behaviour of a reference, and what must come of it.
 #[derive(Debug, Clone)]
 pub struct Mutant {
-    /// Its name.
+    /// The kind of implementation that it is a form of.
+    pub iut: Iut,
+    /// Its name, which no other mutant of its kind has.
     pub name: &'static str,
     /// What it does, in a sentence.
     pub about: &'static str,
@@ -54,51 +53,15 @@ pub struct Tried {
     pub played: usize,
 }
 
-/// Every mutant of the reference provider: hollow peers, faults, variants.
-#[must_use]
-pub fn all() -> Vec<Mutant> {
-    let hollow = hollow::all().map(|hollow| Mutant {
-        name: hollow.name,
-        about: hollow.about,
-        duty: Duty::NothingPasses,
-    });
-    let faults = faults::all().map(|fault| Mutant {
-        name: fault.name,
-        about: fault.about,
-        duty: Duty::Caught(fault.requirement),
-    });
-    let variants = variants::all().map(|variant| Mutant {
-        name: variant.name,
-        about: variant.about,
-        duty: Duty::Green,
-    });
-    hollow.chain(faults).chain(variants).collect()
-}
-
 impl Mutant {
-    /// How the reference plays it.
+    /// What is different about the reference, in words.
     #[must_use]
-    pub fn behaviour(&self) -> Behaviour {
+    pub fn in_words(&self) -> String {
         match self.duty {
-            Duty::Caught(_) => Behaviour::Fault(self.name.to_owned()),
-            Duty::Green => Behaviour::Variant(self.name.to_owned()),
-            Duty::NothingPasses => Behaviour::Hollow(self.name.to_owned()),
+            Duty::Caught(_) => format!("with the fault {}", self.name),
+            Duty::Green => format!("as the conforming variant {}", self.name),
+            Duty::NothingPasses => format!("replaced by the hollow {}", self.name),
         }
-    }
-
-    /// Whether a scenario tests what this mutant is about: for a fault, its requirement.
-    fn is_tested_by(&self, scenario: &Scenario) -> bool {
-        let Duty::Caught(requirement) = self.duty else {
-            return true;
-        };
-        let mut tests = scenario
-            .requirements
-            .iter()
-            .any(|id| id.as_str() == requirement);
-        scenario.each_step(&mut |step| {
-            tests |= step.checks.is_some_and(|id| id.as_str() == requirement);
-        });
-        tests
     }
 }
 
@@ -114,8 +77,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// # Errors
 /// When the mutant cannot be started.
 pub async fn try_out(
+    kind: &dyn Kind,
     mutant: &Mutant,
-    scenarios: &[Arc<Scenario>],
+    entries: &[Entry],
     jobs: usize,
     full: bool,
 ) -> Result<Tried, PlugError> {
@@ -123,33 +87,22 @@ pub async fn try_out(
         Duty::Green => Duration::from_secs(5),
         Duty::Caught(_) | Duty::NothingPasses => PATIENCE,
     };
-    let options = Options {
-        plug: Plug::Reference(mutant.behaviour()),
-        config: reference::config(),
+    let setting = Setting {
+        plug: Plug::Reference(Some(mutant.clone())),
+        config: kind.in_tree(),
         jobs,
-        patience,
+        patience: Patience::new(patience),
         strict: false,
+        events_revision: None,
     };
+    let (chosen, others): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| match mutant.duty {
+        Duty::Caught(requirement) => entry.tests(requirement),
+        Duty::Green | Duty::NothingPasses => true,
+    });
     let mut outcomes: Vec<Outcome> = Vec::new();
-    let mut progress = |progress: Progress| {
-        if let Progress::Done(outcome) = progress {
-            outcomes.push(*outcome);
-        }
-    };
-    let (chosen, others): (Vec<_>, Vec<_>) = scenarios
-        .iter()
-        .cloned()
-        .partition(|scenario| mutant.is_tested_by(scenario));
-    let patience = Patience::new(patience);
-    let mut finished = runner::run(&chosen, &options, &patience, &mut progress).await?;
+    let mut finished = play(kind, &chosen, &setting, &mut outcomes).await?;
     if full && families(&caught(mutant, &outcomes)).len() == 1 {
-        let mut progress = |progress: Progress| {
-            if let Progress::Done(outcome) = progress {
-                outcomes.push(*outcome);
-            }
-        };
-        let rest = runner::run(&others, &options, &patience, &mut progress).await?;
-        finished.stopped = finished.stopped.or(rest.stopped);
+        finished.add(play(kind, &others, &setting, &mut outcomes).await?);
     }
     let mut tried = Tried {
         mutant: mutant.clone(),
@@ -210,6 +163,29 @@ pub async fn try_out(
     }
     tried.met = tried.wrong.is_empty() && (tried.played > 0 || mutant.duty == Duty::NothingPasses);
     Ok(tried)
+}
+
+/// Plays the chosen scenarios in every revision that has some of them.
+async fn play(
+    kind: &dyn Kind,
+    chosen: &[&Entry],
+    setting: &Setting,
+    outcomes: &mut Vec<Outcome>,
+) -> Result<Finished, PlugError> {
+    let ids = chosen.iter().map(|entry| entry.id.clone()).collect();
+    let mut finished = Finished::default();
+    let trials = kind
+        .trials(&Selection::Ids(ids), None, setting)
+        .unwrap_or_default();
+    for trial in trials.iter().filter(|trial| trial.scenarios() > 0) {
+        let mut progress = |progress: Progress| {
+            if let Progress::Done(outcome) = progress {
+                outcomes.push(*outcome);
+            }
+        };
+        finished.add(trial.play(&mut progress).await?);
+    }
+    Ok(finished)
 }
 
 /// The scenarios that caught a fault by the check that names its requirement.

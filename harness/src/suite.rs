@@ -1,11 +1,14 @@
 //! The scenarios that come with the harness, and those that a user names.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use diverge_protocol::scenario::{Iut, Mistake, Scenario, Source, Suite};
 use globset::Glob;
 use include_dir::{Dir, include_dir};
+
+use crate::kinds::Selection;
 
 static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../scenarios");
 
@@ -69,8 +72,15 @@ pub fn sources(iut: Iut) -> Vec<Arc<Source>> {
 /// # Errors
 /// Mistakes in the files, which the tests rule out.
 pub fn built_in(iut: Iut) -> Result<Vec<Arc<Scenario>>, Vec<Mistake>> {
+    static LOADED: Mutex<BTreeMap<Iut, Vec<Arc<Scenario>>>> = Mutex::new(BTreeMap::new());
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(scenarios) = loaded.get(&iut) {
+        return Ok(scenarios.clone());
+    }
     let suite = Suite::load(&sources(iut))?;
-    Ok(suite.scenarios.into_iter().map(Arc::new).collect())
+    let scenarios: Vec<_> = suite.scenarios.into_iter().map(Arc::new).collect();
+    loaded.insert(iut, scenarios.clone());
+    Ok(scenarios)
 }
 
 /// Reads a scenario file; it may play the built-in fragments.
@@ -89,12 +99,19 @@ pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
     Ok(suite.scenarios.into_iter().map(Arc::new).collect())
 }
 
-/// The scenarios that `patterns` select: id globs, or paths to scenario files; without patterns, all of `iut`.
+/// The scenarios of `iut` that are selected.
 ///
 /// # Errors
 /// A pattern that selects nothing, or a file at fault.
-pub fn select(iut: Iut, patterns: &[String]) -> Result<Vec<Arc<Scenario>>, SelectError> {
+pub fn select(iut: Iut, selection: &Selection) -> Result<Vec<Arc<Scenario>>, SelectError> {
     let mut all = built_in(iut).map_err(SelectError::Mistakes)?;
+    let patterns = match selection {
+        Selection::Patterns(patterns) => patterns,
+        Selection::Ids(ids) => {
+            all.retain(|scenario| ids.contains(&scenario.id));
+            return Ok(all);
+        }
+    };
     if patterns.is_empty() {
         return Ok(all);
     }

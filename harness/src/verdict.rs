@@ -136,6 +136,13 @@ impl Summary {
         self.counts[verdict as usize] += 1;
     }
 
+    /// Counts what another summary counted.
+    pub fn add_all(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+    }
+
     /// How many got `verdict`.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {

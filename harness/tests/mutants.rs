@@ -1,11 +1,10 @@
-//! The matrix: every hollow peer, fault and conforming variant of the reference does as it must.
+//! The matrix: every hollow form, fault and conforming variant of every reference does as it must.
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
+use diverge_conformance::kinds::{self, Entry, Kind};
 use diverge_conformance::mutants::{self, Duty, Mutant};
-use diverge_conformance::suite;
-use diverge_protocol::scenario::{Iut, Scenario};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime;
 
@@ -16,17 +15,20 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Most mutants wait for what never comes, which costs time and no work; two at a time is what two cores take.
     arguments.test_threads = arguments.test_threads.or(Some(2));
-    let trials = mutants::all()
-        .into_iter()
-        .map(|mutant| {
-            let kind = kind(&mutant);
-            Trial::test(mutant.name, move || does_as_it_must(&mutant)).with_kind(kind)
-        })
-        .collect();
+    let mut trials = Vec::new();
+    for kind in kinds::all().iter().copied() {
+        let entries = Arc::new(kind.entries().expect("the built-in scenarios load"));
+        trials.extend(kind.mutants().into_iter().map(|mutant| {
+            let entries = Arc::clone(&entries);
+            let name = format!("{}/{}", kind.iut().as_str(), mutant.name);
+            let duty = in_words(&mutant);
+            Trial::test(name, move || does_as_it_must(kind, &mutant, &entries)).with_kind(duty)
+        }));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn kind(mutant: &Mutant) -> &'static str {
+fn in_words(mutant: &Mutant) -> &'static str {
     match mutant.duty {
         Duty::Caught(_) => "caught",
         Duty::Green => "stays green",
@@ -34,15 +36,10 @@ fn kind(mutant: &Mutant) -> &'static str {
     }
 }
 
-fn scenarios() -> &'static [Arc<Scenario>] {
-    static SCENARIOS: OnceLock<Vec<Arc<Scenario>>> = OnceLock::new();
-    SCENARIOS.get_or_init(|| suite::built_in(Iut::Provider).expect("the built-in scenarios load"))
-}
-
-fn does_as_it_must(mutant: &Mutant) -> Result<(), Failed> {
+fn does_as_it_must(kind: &dyn Kind, mutant: &Mutant, entries: &[Entry]) -> Result<(), Failed> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| Runtime::new().expect("a runtime starts"));
-    let tried = runtime.block_on(mutants::try_out(mutant, scenarios(), JOBS, false))?;
+    let tried = runtime.block_on(mutants::try_out(kind, mutant, entries, JOBS, false))?;
     if tried.met {
         Ok(())
     } else {

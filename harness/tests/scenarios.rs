@@ -1,26 +1,28 @@
-//! Every scenario against the in-tree reference, as a test of its own name.
+//! Every scenario against its in-tree reference, as a test of its own name.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use diverge_conformance::iut::Plug;
+use diverge_conformance::kinds::{self, Kind, Selection, Setting};
 use diverge_conformance::play::Patience;
-use diverge_conformance::runner::{self, Options, Progress};
+use diverge_conformance::runner::Progress;
 use diverge_conformance::verdict::{Outcome, Verdict};
-use diverge_conformance::{reference, suite};
-use diverge_protocol::scenario::{Iut, Scenario};
 use libtest_mimic::{Arguments, Failed, Trial};
-use mock_provider::server::Behaviour;
 use tokio::runtime::Runtime;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let scenarios = suite::built_in(Iut::Provider).expect("the built-in scenarios load");
-    let trials = scenarios
-        .into_iter()
-        .map(|scenario| Trial::test(scenario.id.clone(), move || passes(&scenario)))
-        .collect();
+    let mut trials = Vec::new();
+    for kind in kinds::all().iter().copied() {
+        let entries = kind.entries().expect("the built-in scenarios load");
+        trials.extend(entries.into_iter().map(|entry| {
+            let id = entry.id.clone();
+            Trial::test(entry.id, move || passes(kind, &id))
+        }));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -29,36 +31,39 @@ fn runtime() -> &'static Runtime {
     RUNTIME.get_or_init(|| Runtime::new().expect("a runtime starts"))
 }
 
-fn passes(scenario: &Arc<Scenario>) -> Result<(), Failed> {
-    let patience = Duration::from_secs(5);
-    let options = Options {
-        plug: Plug::Reference(Behaviour::Conforming),
-        config: reference::config(),
-        jobs: 1,
-        patience,
-        strict: true,
-    };
-    let mut outcome: Option<Outcome> = None;
+fn passes(kind: &dyn Kind, id: &str) -> Result<(), Failed> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
     let finished = runtime().block_on(async {
+        let setting = Setting {
+            plug: Plug::Reference(None),
+            config: kind.in_tree(),
+            jobs: 1,
+            patience: Patience::new(Duration::from_secs(5)),
+            strict: true,
+            events_revision: None,
+        };
+        let selection = Selection::Ids(BTreeSet::from([id.to_owned()]));
         let mut keep = |progress: Progress| {
             if let Progress::Done(done) = progress {
-                outcome = Some(*done);
+                outcomes.push(*done);
             }
         };
-        runner::run(
-            std::slice::from_ref(scenario),
-            &options,
-            &Patience::new(patience),
-            &mut keep,
-        )
-        .await
+        let trials = kind.trials(&selection, None, &setting)?;
+        let mut finished = None;
+        for trial in trials.iter().filter(|trial| trial.scenarios() > 0) {
+            finished = Some(trial.play(&mut keep).await?);
+        }
+        Ok::<_, Failed>(finished)
     })?;
-    let outcome = outcome.ok_or_else(|| format!("no result: {:?}", finished.stopped))?;
+    let finished = finished.ok_or("there is no such scenario")?;
+    let [outcome] = outcomes.as_slice() else {
+        return Err(format!("{} results: {:?}", outcomes.len(), finished.stopped).into());
+    };
     if outcome.verdict != Verdict::Pass {
         return Err(format!(
             "{}: {}",
             outcome.verdict.as_str(),
-            outcome.message.unwrap_or_default()
+            outcome.message.as_deref().unwrap_or_default()
         )
         .into());
     }

@@ -3,89 +3,71 @@
 mod coverage;
 mod explain;
 
-use std::sync::Arc;
-
 use diverge_protocol::rules::{Catalogue, Requirement, RequirementId};
-use diverge_protocol::scenario::{Iut, Scenario};
-use mock_provider::fault::Fault;
-use mock_provider::{faults, hollow, variants};
 
 use super::complain_of;
 use crate::cli::ListWhat;
-use crate::events::emitter::{self, Duty, Emitter};
+use crate::kinds::{self, Entry, Kind};
+use crate::mutants::{Duty, Mutant};
 use crate::report::style::{self, STRONG, paint, say};
-use crate::suite::{self, SelectError};
+use crate::suite::SelectError;
 use crate::verdict::Exit;
 
 pub(crate) use coverage::coverage;
 pub(crate) use explain::explain;
 
-/// The kinds of implementations whose scenarios are built in.
-const IUTS: [Iut; 1] = [Iut::Provider];
-
-/// The kinds of implementations that are judged.
-const JUDGED: [Iut; 2] = [Iut::Provider, Iut::Events];
-
 /// Everything that is built in.
 struct Everything {
-    scenarios: Vec<Arc<Scenario>>,
+    entries: Vec<(&'static dyn Kind, Entry)>,
+    mutants: Vec<Mutant>,
     requirements: Vec<&'static Requirement>,
 }
 
 impl Everything {
     fn new() -> Result<Self, Exit> {
-        let mut scenarios = Vec::new();
-        for iut in IUTS {
-            scenarios.extend(
-                suite::built_in(iut)
-                    .map_err(|mistakes| complain_of(&SelectError::Mistakes(mistakes)))?,
-            );
+        let mut entries = Vec::new();
+        for kind in kinds::all().iter().copied() {
+            let of_kind = kind
+                .entries()
+                .map_err(|mistakes| complain_of(&SelectError::Mistakes(mistakes)))?;
+            entries.extend(of_kind.into_iter().map(|entry| (kind, entry)));
         }
         Ok(Self {
-            scenarios,
+            entries,
+            mutants: kinds::all()
+                .iter()
+                .flat_map(|kind| kind.mutants())
+                .collect(),
+            // What binds a kind that is not judged yet is no gap in what is.
             requirements: Catalogue::get()
                 .requirements()
                 .iter()
-                .filter(|it| it.iut.iter().any(|iut| JUDGED.contains(iut)))
+                .filter(|it| it.iut.iter().any(|iut| kinds::of(*iut).is_some()))
                 .collect(),
         })
     }
 
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(|(_, entry)| entry)
+    }
+
     /// The scenarios that are there for a requirement.
-    fn testing(&self, id: RequirementId) -> impl Iterator<Item = &Scenario> {
-        self.scenarios
-            .iter()
-            .map(Arc::as_ref)
-            .filter(move |scenario| scenario.requirements.contains(&id))
+    fn testing(&self, id: RequirementId) -> impl Iterator<Item = &Entry> {
+        self.entries()
+            .filter(move |entry| entry.requirements.contains(&id))
     }
 
     /// The scenarios that come across a requirement on their way.
-    fn passing_by(&self, id: RequirementId) -> impl Iterator<Item = &Scenario> {
-        self.scenarios
-            .iter()
-            .map(Arc::as_ref)
-            .filter(move |scenario| !scenario.requirements.contains(&id) && checks(scenario, id))
+    fn passing_by(&self, id: RequirementId) -> impl Iterator<Item = &Entry> {
+        self.entries()
+            .filter(move |entry| entry.passing_by.contains(&id))
     }
-}
 
-fn checks(scenario: &Scenario, id: RequirementId) -> bool {
-    let mut checks = false;
-    scenario.each_step(&mut |step| checks |= step.checks == Some(id));
-    checks
-}
-
-fn faults_of(id: RequirementId) -> impl Iterator<Item = &'static Fault> {
-    faults::all().filter(move |fault| fault.requirement == id.as_str())
-}
-
-/// The results that a stream of events has for a requirement.
-fn results(id: RequirementId) -> impl Iterator<Item = String> {
-    let all = crate::events::requirements().filter(move |it| it.id == id);
-    all.map(crate::events::scenario_id)
-}
-
-fn emitters_of(id: RequirementId) -> impl Iterator<Item = &'static Emitter> {
-    emitter::all().filter(move |it| it.duty == Duty::Caught(id.as_str()))
+    /// The faults that break a requirement.
+    fn faults_of(&self, id: RequirementId) -> impl Iterator<Item = &Mutant> {
+        let mutants = self.mutants.iter();
+        mutants.filter(move |mutant| mutant.duty == Duty::Caught(id.as_str()))
+    }
 }
 
 /// `list`.
@@ -95,30 +77,20 @@ pub(crate) fn list(what: ListWhat) -> Exit {
         Err(exit) => return exit,
     };
     let text = match what {
-        ListWhat::Scenarios => list_scenarios(&everything.scenarios),
+        ListWhat::Scenarios => list_scenarios(&everything),
         ListWhat::Requirements => list_requirements(&everything.requirements),
-        ListWhat::Mutants => list_mutants(),
+        ListWhat::Mutants => list_mutants(&everything.mutants),
     };
     say(text.trim_end());
     Exit::Conforms
 }
 
-fn list_scenarios(scenarios: &[Arc<Scenario>]) -> String {
-    let rows = scenarios.iter().map(|scenario| {
-        let topic = format!("{}/{}", scenario.iut.as_str(), scenario.topic());
-        (topic, vec![scenario.id.clone(), scenario.title.clone()])
+fn list_scenarios(everything: &Everything) -> String {
+    let rows = everything.entries().map(|entry| {
+        let topic = entry.id.split('/').take(2).collect::<Vec<_>>().join("/");
+        (topic, vec![entry.id.clone(), entry.title.clone()])
     });
-    let events = crate::events::requirements().map(|it| {
-        let id = crate::events::scenario_id(it);
-        let topic = id
-            .rsplit_once('/')
-            .map_or("", |(topic, _)| topic)
-            .to_owned();
-        (topic, vec![id, it.text.clone()])
-    });
-    let mut events: Vec<_> = events.collect();
-    events.sort_by(|(one, _), (other, _)| one.cmp(other));
-    grouped(rows.chain(events).collect())
+    grouped(rows.collect())
 }
 
 fn list_requirements(requirements: &[&Requirement]) -> String {
@@ -137,54 +109,21 @@ fn list_requirements(requirements: &[&Requirement]) -> String {
     grouped(rows.collect())
 }
 
-fn list_mutants() -> String {
-    let row = |head: &str, cells: &[&str]| {
-        (
-            head.to_owned(),
-            cells.iter().map(|cell| (*cell).to_owned()).collect(),
-        )
+fn list_mutants(mutants: &[Mutant]) -> String {
+    let row = |mutant: &Mutant| {
+        let (what, requirement) = match mutant.duty {
+            Duty::Caught(requirement) => ("faults, each to be caught", Some(requirement)),
+            Duty::Green => ("conforming variants, none to be flagged", None),
+            Duty::NothingPasses => ("hollow forms, which must pass nothing", None),
+        };
+        let cells = [Some(mutant.name), requirement, Some(mutant.about)];
+        let cells = cells.into_iter().flatten().map(str::to_owned).collect();
+        (format!("{}: {what}", mutant.iut.as_str()), cells)
     };
-    let faults = faults::all().map(|it| {
-        row(
-            "faults, each to be caught",
-            &[it.name, it.requirement, it.about],
-        )
-    });
-    let variants =
-        variants::all().map(|it| row("variants, none to be flagged", &[it.name, it.about]));
-    let hollow = hollow::all().map(|it| {
-        row(
-            "hollow peers, which must pass nothing",
-            &[it.name, it.about],
-        )
-    });
-    let emitters = |head: &'static str, fits: fn(&Duty) -> bool| {
-        emitter::all()
-            .filter(move |it| fits(&it.duty))
-            .map(move |it| {
-                let id = match it.duty {
-                    Duty::Caught(id) => Some(id),
-                    _ => None,
-                };
-                let cells: Vec<&str> = [Some(it.name), id, Some(it.about)]
-                    .into_iter()
-                    .flatten()
-                    .collect();
-                row(head, &cells)
-            })
-    };
-    let events = emitters("faults of the event stream, each to be caught", |duty| {
-        matches!(duty, Duty::Caught(_))
-    })
-    .chain(emitters(
-        "conforming event streams, none to be flagged",
-        |duty| *duty == Duty::Green,
-    ))
-    .chain(emitters(
-        "hollow event streams, which must pass nothing",
-        |duty| *duty == Duty::NothingPasses,
-    ));
-    grouped(faults.chain(variants).chain(hollow).chain(events).collect())
+    let mut rows: Vec<_> = mutants.iter().map(row).collect();
+    // Mutants of one kind and duty need not stand together.
+    rows.sort_by(|(one, _): &(String, Vec<String>), (other, _)| one.cmp(other));
+    grouped(rows)
 }
 
 /// Rows under their headings, each heading's columns aligned.

@@ -3,7 +3,7 @@
 mod catalogue;
 mod check;
 mod decode;
-mod events;
+mod emit;
 mod interrupt;
 mod lint;
 mod mutants;
@@ -12,7 +12,7 @@ mod run;
 pub(crate) use catalogue::{coverage, explain, list};
 pub(crate) use check::check;
 pub(crate) use decode::decode;
-pub(crate) use events::emit;
+pub(crate) use emit::emit;
 pub(crate) use lint::lint;
 pub(crate) use mutants::mutants;
 pub(crate) use run::run;

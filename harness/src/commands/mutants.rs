@@ -1,29 +1,23 @@
-//! `mutants`: the matrix of hollow peers, faults and variants.
+//! `mutants`: the matrix of hollow forms, faults and variants.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use diverge_protocol::scenario::Iut;
 use globset::Glob;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::{complain, complain_of};
 use crate::cli::MutantsArgs;
-use crate::events::emitter;
-use crate::mutants::{self, Duty, Tried};
-use crate::suite::{self, SelectError};
+use crate::kinds::{self, Entry, Kind};
+use crate::mutants::{self, Duty, Mutant, Tried};
+use crate::suite::SelectError;
 use crate::verdict::Exit;
 
 /// How many mutants are tried at once: most of them wait for what never comes.
 const AT_ONCE: usize = 12;
 
 pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
-    let iut = args.iut.map_or(Iut::Provider, |iut| iut.iut());
-    let scenarios = match suite::built_in(iut) {
-        Ok(scenarios) => scenarios,
-        Err(mistakes) => return complain_of(&SelectError::Mistakes(mistakes)),
-    };
     let only = match args.only.as_deref().map(Glob::new).transpose() {
         Ok(only) => only.map(|glob| glob.compile_matcher()),
         Err(error) => {
@@ -32,66 +26,85 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
         }
     };
     let fits = |name: &str| only.as_ref().is_none_or(|glob| glob.is_match(name));
-    let emitters: Vec<_> = emitter::all()
-        .filter(|it| args.iut.is_none_or(|iut| iut.iut() == Iut::Events) && fits(it.name))
-        .collect();
-    let all: Vec<_> = mutants::all()
-        .into_iter()
-        .filter(|_| iut == Iut::Provider)
-        .filter(|mutant| fits(mutant.name))
-        .collect();
-    if all.is_empty() && emitters.is_empty() {
-        complain("no mutant fits; `diverge-conformance list mutants` names them");
-        return Exit::Usage;
-    }
-    let mut alone: BTreeSet<String> = BTreeSet::new();
-    let (mut met, mut missed) = (0, 0);
-    let at_once = Arc::new(Semaphore::new(AT_ONCE));
-    let mut trying = JoinSet::new();
-    for mutant in all {
-        let (scenarios, at_once) = (scenarios.clone(), Arc::clone(&at_once));
-        let (jobs, full) = (args.jobs, args.full);
-        trying.spawn(async move {
-            let _turn = at_once.acquire().await;
-            mutants::try_out(&mutant, &scenarios, jobs, full).await
-        });
-    }
-    while let Some(tried) = trying.join_next().await {
-        let tried = match tried {
-            Ok(Ok(tried)) => tried,
-            Ok(Err(error)) => {
-                complain(&error.to_string());
-                return Exit::Harness;
-            }
-            Err(error) => {
-                complain(&format!("a mutant's trial broke off: {error}"));
-                return Exit::Harness;
-            }
-        };
-        if tried.met {
-            met += 1
-        } else {
-            missed += 1
+    let mut matrix = Matrix::default();
+    for kind in kinds::all().iter().copied() {
+        if args.iut.is_some_and(|iut| iut.iut() != kind.iut()) {
+            continue;
         }
-        show(&tried);
+        let entries = match kind.entries() {
+            Ok(entries) => Arc::new(entries),
+            Err(mistakes) => return complain_of(&SelectError::Mistakes(mistakes)),
+        };
+        let mutants = kind.mutants().into_iter();
+        let mutants: Vec<_> = mutants.filter(|mutant| fits(mutant.name)).collect();
+        if let Err(why) = matrix.try_all(kind, mutants, &entries, args).await {
+            complain(&why);
+            return Exit::Harness;
+        }
+        if args.full && only.is_none() {
+            matrix.idle(&entries);
+        }
+    }
+    matrix.closing()
+}
+
+/// What came of the mutants so far.
+#[derive(Default)]
+struct Matrix {
+    met: usize,
+    missed: usize,
+    /// Scenarios that alone caught some fault.
+    alone: BTreeSet<String>,
+    idle: usize,
+}
+
+impl Matrix {
+    async fn try_all(
+        &mut self,
+        kind: &'static dyn Kind,
+        mutants: Vec<Mutant>,
+        entries: &Arc<Vec<Entry>>,
+        args: &MutantsArgs,
+    ) -> Result<(), String> {
+        let at_once = Arc::new(Semaphore::new(AT_ONCE));
+        let mut trying = JoinSet::new();
+        for mutant in mutants {
+            let (entries, at_once) = (Arc::clone(entries), Arc::clone(&at_once));
+            let (jobs, full) = (args.jobs, args.full);
+            trying.spawn(async move {
+                let _turn = at_once.acquire().await;
+                mutants::try_out(kind, &mutant, &entries, jobs, full).await
+            });
+        }
+        while let Some(tried) = trying.join_next().await {
+            match tried {
+                Ok(Ok(tried)) => self.add(&tried),
+                Ok(Err(error)) => return Err(error.to_string()),
+                Err(error) => return Err(format!("a mutant's trial broke off: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, tried: &Tried) {
+        *(if tried.met {
+            &mut self.met
+        } else {
+            &mut self.missed
+        }) += 1;
+        show(tried);
         let mut families = mutants::families(&tried.caught_by).into_iter();
         if let (Some(family), None) = (families.next(), families.next()) {
-            alone.insert(family);
+            self.alone.insert(family);
         }
     }
-    let mut idle = BTreeSet::new();
-    for emitter in emitters {
-        *(if super::events::show(emitter) {
-            &mut met
-        } else {
-            &mut missed
-        }) += 1;
-    }
-    if args.full && only.is_none() && iut == Iut::Provider {
-        idle = scenarios
+
+    /// Tells the scenarios that are there for nothing.
+    fn idle(&mut self, entries: &[Entry]) {
+        let idle: BTreeSet<&str> = entries
             .iter()
-            .filter(|scenario| scenario.freedom.is_none() && !alone.contains(&scenario.family))
-            .map(|scenario| scenario.family.as_str())
+            .filter(|entry| entry.freedom.is_none() && !self.alone.contains(&entry.family))
+            .map(|entry| entry.family.as_str())
             .collect();
         anstream::println!(
             "\nscenarios that no fault needs and that pin no freedom: {}",
@@ -100,15 +113,25 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Exit {
         for id in &idle {
             anstream::println!("  {id}");
         }
+        self.idle += idle.len();
     }
-    anstream::println!(
-        "\n{met} of {} mutants did as they must, {missed} did not",
-        met + missed
-    );
-    if missed == 0 && idle.is_empty() {
-        Exit::Conforms
-    } else {
-        Exit::Fails
+
+    fn closing(&self) -> Exit {
+        let all = self.met + self.missed;
+        if all == 0 {
+            complain("no mutant fits; `diverge-conformance list mutants` names them");
+            return Exit::Usage;
+        }
+        anstream::println!(
+            "\n{} of {all} mutants did as they must, {} did not",
+            self.met,
+            self.missed
+        );
+        if self.missed == 0 && self.idle == 0 {
+            Exit::Conforms
+        } else {
+            Exit::Fails
+        }
     }
 }
 
@@ -124,9 +147,10 @@ fn show(tried: &Tried) {
             format!("fault for {requirement}: {by}")
         }
         Duty::Green => format!("conforming variant, {} scenarios", tried.played),
-        Duty::NothingPasses => format!("hollow peer, {} scenarios", tried.played),
+        Duty::NothingPasses => format!("hollow, {} scenarios", tried.played),
     };
-    anstream::println!("{mark:<6} {:<44} {what}", tried.mutant.name);
+    let iut = tried.mutant.iut.as_str();
+    anstream::println!("{mark:<6} {iut:<12} {:<44} {what}", tried.mutant.name);
     for wrong in tried.wrong.iter().take(12) {
         anstream::println!("         {wrong}");
     }

@@ -5,18 +5,8 @@ use std::time::Duration;
 use diverge_protocol::wire::agent_event::EventRevision;
 
 use super::Judge;
+pub use crate::mutants::Duty;
 use crate::verdict::{Outcome, Verdict};
-
-/// What must come of an emitter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duty {
-    /// Caught by the check that names this requirement.
-    Caught(&'static str),
-    /// Not flagged.
-    Green,
-    /// Nothing passes.
-    NothingPasses,
-}
 
 /// A stream, and what must come of it.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ use self::send::{DEFAULT_CLIENT, DEFAULT_RUN};
 use self::stage::{Halt, Stage, diverged};
 use self::state::{Channel, Incoming, Opener};
 use crate::config::ProviderConfig;
-use crate::iut::Endpoint;
+use crate::kinds::provider::Endpoint;
 use crate::verdict::{Outcome, Verdict};
 
 /// How long an implementation may take to answer a close frame before the harness stops watching.

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::patience::{Began, Patience, Wait};
 use super::state::{ClientLink, Incoming, ProxyLink, Run, Wire};
-use crate::iut::Endpoint;
+use crate::kinds::provider::Endpoint;
 use crate::verdict::Divergence;
 
 /// More messages than any scenario needs: whoever sends them is flooding.

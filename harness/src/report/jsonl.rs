@@ -11,26 +11,22 @@ use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Summary, Verdict};
 
 /// Writes one JSON object a line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Jsonl {
     secrets: Vec<String>,
 }
 
 impl Jsonl {
-    /// A reporter for the run that `heading` describes.
-    #[must_use]
-    pub fn new(heading: Heading) -> Self {
-        Self {
-            secrets: heading.secrets,
-        }
-    }
-
     fn masked(&self, text: &str) -> String {
         Mask::of(&Default::default(), &self.secrets).text(text)
     }
 }
 
 impl Reporter for Jsonl {
+    fn begin(&mut self, heading: &Heading) {
+        self.secrets.clone_from(&heading.secrets);
+    }
+
     fn progress(&mut self, progress: &Progress) {
         match progress {
             Progress::Done(outcome) => print(&ScenarioLine::of(outcome, &self.secrets)),
@@ -38,7 +34,7 @@ impl Reporter for Jsonl {
         }
     }
 
-    fn finish(&mut self, finished: &Finished) {
+    fn end(&mut self, finished: &Finished) {
         // What concerns no scenario has no line of its own; people still get to know.
         for connection in &finished.unclaimed {
             anstream::eprintln!(
@@ -49,7 +45,10 @@ impl Reporter for Jsonl {
         if let Some((_, why)) = &finished.stopped {
             anstream::eprintln!("error: {}", self.masked(why));
         }
-        print(&SummaryLine::of(&finished.summary));
+    }
+
+    fn finish(&mut self, whole: &Finished) {
+        print(&SummaryLine::of(&whole.summary));
     }
 }
 

@@ -11,16 +11,19 @@ pub(crate) mod prose;
 mod reading;
 pub(crate) mod style;
 mod tally;
+mod tell;
 #[cfg(test)]
 mod testing;
 mod transcripts;
 
+use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::Iut;
 
 pub use jsonl::Jsonl;
 pub use mask::Mask;
 pub(crate) use mask::stand_in;
 pub use pretty::Pretty;
+pub(crate) use tell::tell;
 pub use transcripts::Transcripts;
 
 use crate::runner::{Finished, Progress};
@@ -30,6 +33,8 @@ use crate::runner::{Finished, Progress};
 pub struct Heading {
     /// What kind of implementation is judged.
     pub iut: Iut,
+    /// The revision, where the kind has revisions.
+    pub revision: Option<Revision>,
     /// The implementation, in words.
     pub subject: String,
     /// The command line that runs this again; a failure adds `--scenario ID`.
@@ -40,10 +45,14 @@ pub struct Heading {
     pub secrets: Vec<String>,
 }
 
-/// Something that shows results as they come.
+/// Something that shows results as they come. A run has parts, one for each kind and revision that is judged.
 pub trait Reporter {
-    /// One more result.
+    /// A part begins.
+    fn begin(&mut self, heading: &Heading);
+    /// One more result of the part.
     fn progress(&mut self, progress: &Progress);
-    /// The run is over.
-    fn finish(&mut self, finished: &Finished);
+    /// The part is over.
+    fn end(&mut self, finished: &Finished);
+    /// All parts are over; `whole` is the sum of what they came to.
+    fn finish(&mut self, whole: &Finished);
 }

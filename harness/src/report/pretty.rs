@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use diverge_protocol::rules::RequirementId;
+use diverge_protocol::rules::{RequirementId, Revision};
+use diverge_protocol::scenario::Iut;
 use diverge_protocol::transcript::Transcript;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -15,8 +16,15 @@ use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Summary, Verdict};
 
 /// Writes a report to standard output, and shows progress on standard error where that is a terminal.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Pretty {
+    part: Option<Part>,
+    parts: usize,
+}
+
+/// One part of the run.
+#[derive(Debug)]
+struct Part {
     heading: Heading,
     mask: Mask,
     bar: ProgressBar,
@@ -29,16 +37,14 @@ pub struct Pretty {
     warned: String,
 }
 
-impl Pretty {
-    /// A reporter for the run that `heading` describes.
-    #[must_use]
-    pub fn new(heading: Heading) -> Self {
+impl Part {
+    fn new(heading: Heading) -> Self {
         let mask = Mask::of(&Transcript::default(), &heading.secrets);
         let scenarios = style::count(heading.scenarios, "scenario");
         let subject = style::printable(&mask.text(&heading.subject));
         say(&format!(
             "{} {subject}, {scenarios}",
-            paint(STRONG, format!("{}:", heading.iut.as_str()))
+            paint(STRONG, format!("{}:", kind(&heading)))
         ));
         let bar = ProgressBar::new(heading.scenarios as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30.dim} {pos}/{len} {msg}") {
@@ -118,6 +124,16 @@ impl Pretty {
     }
 }
 
+/// The kind of implementation, and the revision where there is more than one.
+fn kind(heading: &Heading) -> String {
+    let iut = heading.iut.as_str();
+    match heading.revision {
+        Some(Revision::Path) => format!("{iut}, path revision"),
+        Some(Revision::Scope) if heading.iut != Iut::Provider => format!("{iut}, scope revision"),
+        Some(Revision::Scope) | None => iut.to_owned(),
+    }
+}
+
 /// What has been told, so that of results that are alike only the first is told in full.
 #[derive(Debug, Default)]
 struct Stories {
@@ -160,6 +176,31 @@ impl Stories {
 }
 
 impl Reporter for Pretty {
+    fn begin(&mut self, heading: &Heading) {
+        if self.parts > 0 {
+            say("");
+        }
+        self.parts += 1;
+        self.part = Some(Part::new(heading.clone()));
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        if let Some(part) = &mut self.part {
+            part.progress(progress);
+        }
+    }
+
+    fn end(&mut self, finished: &Finished) {
+        if let Some(mut part) = self.part.take() {
+            part.end(finished);
+        }
+    }
+
+    /// Each part has had its own last line.
+    fn finish(&mut self, _whole: &Finished) {}
+}
+
+impl Part {
     fn progress(&mut self, progress: &Progress) {
         match progress {
             Progress::Done(outcome) => self.done(outcome),
@@ -170,7 +211,7 @@ impl Reporter for Pretty {
         }
     }
 
-    fn finish(&mut self, finished: &Finished) {
+    fn end(&mut self, finished: &Finished) {
         let elapsed = self.started.elapsed();
         self.bar.finish_and_clear();
         let head = if finished.strict {

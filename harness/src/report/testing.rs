@@ -14,6 +14,7 @@ use crate::verdict::{Divergence, Outcome, Verdict};
 pub(super) fn heading() -> Heading {
     Heading {
         iut: Iut::Provider,
+        revision: None,
         subject: "the in-tree reference".to_owned(),
         replay: "diverge-conformance run provider --launch 'serve hunter2'".to_owned(),
         scenarios: 3,

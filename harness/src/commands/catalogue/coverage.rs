@@ -2,7 +2,7 @@
 
 use diverge_protocol::rules::{Requirement, Strength};
 
-use super::{Everything, aligned, emitters_of, faults_of, results, titled};
+use super::{Everything, aligned, titled};
 use crate::report::style::{self, BAD, GOOD, QUIET, STRONG, paint, say, wrap};
 use crate::verdict::Exit;
 
@@ -81,8 +81,8 @@ impl<'a> Covered<'a> {
     fn of(requirement: &'a Requirement, everything: &Everything) -> Self {
         Self {
             requirement,
-            scenarios: everything.testing(requirement.id).count() + results(requirement.id).count(),
-            mutants: faults_of(requirement.id).count() + emitters_of(requirement.id).count(),
+            scenarios: everything.testing(requirement.id).count(),
+            mutants: everything.faults_of(requirement.id).count(),
         }
     }
 

@@ -1,16 +1,12 @@
 //! `explain`: one scenario, requirement or mutant, told to a person.
 
 use diverge_protocol::rules::{Requirement, RequirementId};
-use diverge_protocol::scenario::Scenario;
-use mock_provider::fault::Fault;
-use mock_provider::{faults, hollow, variants};
 
 use super::super::complain;
-use super::{Everything, faults_of, titled};
-use crate::events;
-use crate::events::emitter::{self, Duty, Emitter};
+use super::{Everything, titled};
+use crate::kinds::{Entry, Kind};
+use crate::mutants::{Duty, Mutant};
 use crate::report::style::{self, QUIET, STRONG, paint, say, wrap};
-use crate::report::{conversation, prose};
 use crate::verdict::Exit;
 
 /// How alike a name must be to what was asked for to be worth a mention.
@@ -42,83 +38,48 @@ pub(crate) fn explain(id: &str) -> Exit {
 }
 
 fn explanation(id: &str, everything: &Everything) -> Option<String> {
-    let scenarios = &everything.scenarios;
-    if let Some(scenario) = scenarios.iter().find(|scenario| scenario.id == id) {
-        return Some(explain_scenario(scenario));
+    if let Some((kind, scenario)) = everything.entries.iter().find(|(_, it)| it.id == id) {
+        return Some(explain_scenario(*kind, scenario));
     }
-    let family: Vec<_> = scenarios
+    let family: Vec<_> = everything
+        .entries
         .iter()
-        .filter(|scenario| scenario.family == id)
+        .filter(|(_, entry)| entry.family == id)
         .collect();
-    if let [first, ..] = family.as_slice() {
-        let ids = ids(family.iter().map(|scenario| scenario.id.as_str()));
+    if let [(kind, first), ..] = family.as_slice() {
+        let ids = ids(family.iter().map(|(_, entry)| entry.id.as_str()));
         return Some(format!(
             "{}{ids}\n{}",
             entry("cases", id),
-            explain_scenario(first)
+            explain_scenario(*kind, first)
         ));
     }
-    if let Some(requirement) = everything
-        .requirements
-        .iter()
-        .find(|requirement| requirement.id.as_str() == id)
-    {
+    let mut requirements = everything.requirements.iter();
+    if let Some(requirement) = requirements.find(|it| it.id.as_str() == id) {
         return Some(explain_requirement(requirement, everything));
     }
-    if let Some(fault) = faults::find(id) {
-        return Some(explain_fault(fault, everything));
-    }
-    if let Some(requirement) = events::requirements().find(|it| events::scenario_id(it) == id) {
-        let play = format!("diverge-conformance run events --scenario {id}");
-        return Some(format!(
-            "{}\n{}{}{}",
-            head(id, "one result of a stream of agent events"),
-            entry("play it", &play),
-            titled("tests"),
-            sentence(requirement)
-        ));
-    }
-    if let Some(emitter) = emitter::find(id) {
-        return Some(explain_emitter(emitter));
-    }
-    let variant =
-        variants::find(id).map(|it| (it.about, "a conforming variant: no scenario may flag it"));
-    let hollow = hollow::find(id).map(|it| (it.about, "a hollow peer: it must pass no scenario"));
-    let (about, kind) = variant.or(hollow)?;
-    Some(format!(
-        "{}\n{}\n{}",
-        head(id, kind),
-        wrap(about, "  "),
-        entry("play it", &play(id))
+    let mut mutants = everything.mutants.iter();
+    Some(explain_mutant(
+        mutants.find(|it| it.name == id)?,
+        everything,
     ))
 }
 
-fn explain_scenario(scenario: &Scenario) -> String {
+fn explain_scenario(kind: &dyn Kind, scenario: &Entry) -> String {
     let mut text = format!(
         "{}\n{}\n\n",
         head(&scenario.id, ""),
         wrap(&scenario.title, "  ")
     );
-    text.push_str(&entry("written", &scenario.at.display()));
     if let Some(freedom) = &scenario.freedom {
         text.push_str(&entry("freedom", freedom));
     }
-    if scenario.exclusive {
-        text.push_str(&entry("exclusive", "it has its proxy address for itself"));
-    }
-    for fixture in &scenario.needs {
-        text.push_str(&entry(
-            "needs",
-            &format!("[provider.volumes] {} in the configuration", fixture.key()),
-        ));
-    }
-    text.push_str(&entry(
-        "play it",
-        &format!(
-            "diverge-conformance run provider --scenario {}",
-            scenario.id
-        ),
-    ));
+    let play = format!(
+        "diverge-conformance run {} --scenario {}",
+        kind.iut().as_str(),
+        scenario.id
+    );
+    text.push_str(&entry("play it", &play));
     text.push_str(&titled("tests"));
     for requirement in scenario
         .requirements
@@ -127,10 +88,7 @@ fn explain_scenario(scenario: &Scenario) -> String {
     {
         text.push_str(&sentence(requirement));
     }
-    text.push_str(&titled("steps"));
-    text.push_str(&prose::steps(&scenario.steps));
-    text.push_str(&titled("the conversation"));
-    text.push_str(&conversation::draw(&scenario.steps));
+    text.push_str(&kind.tell(&scenario.id).unwrap_or_default());
     text
 }
 
@@ -164,11 +122,6 @@ fn explain_requirement(requirement: &Requirement, everything: &Everything) -> St
         .testing(id)
         .map(|scenario| scenario.id.as_str())
         .collect();
-    let results: Vec<String> = super::results(id).collect();
-    let testing: Vec<&str> = testing
-        .into_iter()
-        .chain(results.iter().map(String::as_str))
-        .collect();
     if !testing.is_empty() {
         text.push_str(&titled("scenarios that test it"));
         text.push_str(&ids(testing.into_iter()));
@@ -183,9 +136,8 @@ fn explain_requirement(requirement: &Requirement, everything: &Everything) -> St
             ),
         ));
     }
-    let faults = faults_of(id).map(|fault| (fault.name, fault.about));
-    let emitters = super::emitters_of(id).map(|emitter| (emitter.name, emitter.about));
-    let faults: Vec<(&str, &str)> = faults.chain(emitters).collect();
+    let faults = everything.faults_of(id);
+    let faults: Vec<(&str, &str)> = faults.map(|fault| (fault.name, fault.about)).collect();
     if !faults.is_empty() {
         text.push_str(&titled("mutants that break it"));
         let wide = faults
@@ -200,14 +152,24 @@ fn explain_requirement(requirement: &Requirement, everything: &Everything) -> St
     text
 }
 
-fn explain_fault(fault: &Fault, everything: &Everything) -> String {
+fn explain_mutant(mutant: &Mutant, everything: &Everything) -> String {
+    let iut = mutant.iut.as_str();
+    let duty = match mutant.duty {
+        Duty::Caught(_) => format!("a fault of the reference ({iut})"),
+        Duty::Green => format!("a conforming variant ({iut}): no scenario may flag it"),
+        Duty::NothingPasses => format!("a hollow form ({iut}): it must pass no scenario"),
+    };
     let mut text = format!(
         "{}\n{}\n\n",
-        head(fault.name, "a fault of the provider"),
-        wrap(fault.about, "  ")
+        head(mutant.name, &duty),
+        wrap(mutant.about, "  ")
     );
-    text.push_str(&entry("play it", &play(fault.name)));
-    let Some(id) = RequirementId::new(fault.requirement) else {
+    let play = format!("diverge-conformance run {iut} --mutant {}", mutant.name);
+    text.push_str(&entry("play it", &play));
+    let Duty::Caught(requirement) = mutant.duty else {
+        return text;
+    };
+    let Some(id) = RequirementId::new(requirement) else {
         return text;
     };
     text.push_str(&titled("breaks"));
@@ -223,32 +185,6 @@ fn explain_fault(fault: &Fault, everything: &Everything) -> String {
         ids(testing.into_iter())
     });
     text
-}
-
-fn explain_emitter(emitter: &Emitter) -> String {
-    let kind = match emitter.duty {
-        Duty::Caught(_) => "a fault of the event stream",
-        Duty::Green => "a conforming event stream: nothing may flag it",
-        Duty::NothingPasses => "a hollow event stream: it must pass nothing",
-    };
-    let mut text = format!(
-        "{}\n{}\n\n",
-        head(emitter.name, kind),
-        wrap(emitter.about, "  ")
-    );
-    let play = format!("diverge-conformance run events --mutant {}", emitter.name);
-    text.push_str(&entry("play it", &play));
-    if let Duty::Caught(id) = emitter.duty
-        && let Some(requirement) = RequirementId::new(id).and_then(RequirementId::requirement)
-    {
-        text.push_str(&titled("breaks"));
-        text.push_str(&sentence(requirement));
-    }
-    text
-}
-
-fn play(mutant: &str) -> String {
-    format!("diverge-conformance run provider --mutant {mutant}")
 }
 
 fn head(id: &str, more: &str) -> String {
@@ -285,20 +221,14 @@ fn ids<'a>(ids: impl Iterator<Item = &'a str>) -> String {
 /// Names that were perhaps meant.
 fn near(id: &str, everything: &Everything) -> Vec<String> {
     let scenarios = everything
-        .scenarios
-        .iter()
-        .flat_map(|scenario| [scenario.id.as_str(), scenario.family.as_str()]);
+        .entries()
+        .flat_map(|entry| [entry.id.as_str(), entry.family.as_str()]);
     let requirements = everything
         .requirements
         .iter()
         .map(|requirement| requirement.id.as_str());
-    let mutants = faults::all()
-        .map(|it| it.name)
-        .chain(variants::all().map(|it| it.name));
-    let names = scenarios
-        .chain(requirements)
-        .chain(mutants)
-        .chain(hollow::all().map(|it| it.name));
+    let mutants = everything.mutants.iter().map(|mutant| mutant.name);
+    let names = scenarios.chain(requirements).chain(mutants);
     let last = |name: &str| {
         name.rsplit(['/', '.'])
             .next()
@@ -324,6 +254,8 @@ fn near(id: &str, everything: &Everything) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use diverge_protocol::scenario::Iut;
+
     use super::*;
 
     fn everything() -> Everything {
@@ -338,7 +270,8 @@ mod tests {
     #[test]
     fn every_scenario_is_told_as_prose_and_as_lanes() {
         let everything = everything();
-        for scenario in &everything.scenarios {
+        let scenarios = crate::suite::built_in(Iut::Provider).expect("the files are good");
+        for scenario in &scenarios {
             let text = plain(&scenario.id, &everything).expect("there is such a scenario");
             let place = scenario.at.display();
             for part in [
@@ -364,8 +297,7 @@ mod tests {
     fn a_family_is_told_by_its_first_case() {
         let everything = everything();
         let cased = everything
-            .scenarios
-            .iter()
+            .entries()
             .find(|scenario| scenario.family != scenario.id);
         let cased = cased.expect("some scenario has cases");
         let text = plain(&cased.family, &everything).expect("there is such a family");
@@ -379,13 +311,8 @@ mod tests {
             .requirements
             .iter()
             .map(|requirement| requirement.id.as_str());
-        let mutants = faults::all()
-            .map(|it| it.name)
-            .chain(variants::all().map(|it| it.name));
-        for name in requirements
-            .chain(mutants)
-            .chain(hollow::all().map(|it| it.name))
-        {
+        let mutants = everything.mutants.iter().map(|mutant| mutant.name);
+        for name in requirements.chain(mutants) {
             assert!(
                 explanation(name, &everything).is_some_and(|text| text.contains(name)),
                 "{name}"
@@ -406,13 +333,14 @@ mod tests {
 
     #[test]
     fn every_fault_names_a_requirement_that_there_is() {
-        for fault in faults::all() {
-            assert!(
-                RequirementId::new(fault.requirement).is_some(),
-                "{}: {}",
-                fault.name,
-                fault.requirement
-            );
+        for mutant in everything().mutants {
+            if let Duty::Caught(requirement) = mutant.duty {
+                assert!(
+                    RequirementId::new(requirement).is_some(),
+                    "{}: {requirement}",
+                    mutant.name
+                );
+            }
         }
     }
 }

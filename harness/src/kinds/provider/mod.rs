@@ -1,0 +1,171 @@
+//! Providers under test.
+
+mod endpoint;
+mod lanes;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use diverge_protocol::rules::Revision;
+use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use diverge_protocol::wire::run::Mode;
+use mock_provider::server::{self, Behaviour, Server};
+use mock_provider::settings::{Volume, Volumes};
+use mock_provider::{faults, hollow, variants};
+
+pub use self::endpoint::Endpoint;
+use super::{Entry, Kind, Playing, Selection, Setting, Trial};
+use crate::config::{Config, ProviderConfig, VolumeMode};
+use crate::mutants::{Duty, Mutant};
+use crate::report;
+use crate::runner::Progress;
+use crate::suite::{self, SelectError};
+
+/// Providers.
+#[derive(Debug)]
+pub struct Provider;
+
+impl Kind for Provider {
+    fn iut(&self) -> Iut {
+        Iut::Provider
+    }
+
+    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
+        let scenarios = suite::built_in(Iut::Provider)?;
+        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let mutant = |name, about, duty| Mutant {
+            iut: Iut::Provider,
+            name,
+            about,
+            duty,
+        };
+        let hollow = hollow::all().map(|it| mutant(it.name, it.about, Duty::NothingPasses));
+        let faults =
+            faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
+        let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
+        hollow.chain(faults).chain(variants).collect()
+    }
+
+    fn tell(&self, id: &str) -> Option<String> {
+        let scenarios = suite::built_in(Iut::Provider).ok()?;
+        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
+        Some(report::tell(scenario))
+    }
+
+    fn in_tree(&self) -> Config {
+        Config { provider: config() }
+    }
+
+    fn trials(
+        &self,
+        selection: &Selection,
+        revision: Option<Revision>,
+        setting: &Setting,
+    ) -> Result<Vec<Box<dyn Trial>>, SelectError> {
+        if revision == Some(Revision::Path) {
+            return Ok(Vec::new());
+        }
+        let scenarios = suite::select(Iut::Provider, selection)?;
+        Ok(vec![Box::new(Judged {
+            scenarios,
+            setting: setting.clone(),
+        })])
+    }
+}
+
+/// A provider and the scenarios that it is judged by.
+struct Judged {
+    scenarios: Vec<Arc<Scenario>>,
+    setting: Setting,
+}
+
+impl Trial for Judged {
+    fn iut(&self) -> Iut {
+        Iut::Provider
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        Some(Revision::Scope)
+    }
+
+    fn scenarios(&self) -> usize {
+        self.scenarios.len()
+    }
+
+    fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {
+        Box::pin(lanes::run(&self.scenarios, &self.setting, progress))
+    }
+}
+
+/// How the reference behaves as this mutant.
+fn behaviour(mutant: Option<&Mutant>) -> Behaviour {
+    match mutant.map(|mutant| (mutant.duty, mutant.name.to_owned())) {
+        None => Behaviour::Conforming,
+        Some((Duty::Caught(_), name)) => Behaviour::Fault(name),
+        Some((Duty::Green, name)) => Behaviour::Variant(name),
+        Some((Duty::NothingPasses, name)) => Behaviour::Hollow(name),
+    }
+}
+
+/// The configuration that the reference provider is judged with: all fixtures are there.
+fn config() -> ProviderConfig {
+    let volume = |name: &str, mode| {
+        Some(crate::config::Volume {
+            name: name.into(),
+            mode,
+        })
+    };
+    let mut config = ProviderConfig::default();
+    config.volumes.held = volume("being-written", VolumeMode::Persistent);
+    config.volumes.mounted = volume("in-a-container", VolumeMode::Persistent);
+    config.volumes.fuse_served = volume("served", VolumeMode::Persistent);
+    config.volumes.mount_unsupported = volume("not-mountable", VolumeMode::Ephemeral);
+    config.volumes.mode = volume("work", VolumeMode::ReadOnly);
+    config
+}
+
+/// Starts the reference provider.
+///
+/// # Errors
+/// When there is no such behaviour, or the address cannot be had.
+async fn serve(
+    listen: SocketAddr,
+    proxy: SocketAddr,
+    config: &ProviderConfig,
+    behaviour: Behaviour,
+) -> io::Result<Server> {
+    let volume = |volume: &Option<crate::config::Volume>| {
+        volume.as_ref().map(|volume| Volume {
+            name: volume.name.clone(),
+            mode: mode(volume.mode),
+        })
+    };
+    let fixtures = &config.volumes;
+    let volumes = Volumes {
+        held: volume(&fixtures.held),
+        mounted: volume(&fixtures.mounted),
+        fuse_served: volume(&fixtures.fuse_served),
+        mount_unsupported: volume(&fixtures.mount_unsupported),
+        mode: volume(&fixtures.mode),
+    };
+    server::serve(server::Config {
+        listen,
+        proxy,
+        credential: config.credential.clone(),
+        volumes,
+        behaviour,
+    })
+    .await
+}
+
+fn mode(mode: VolumeMode) -> Mode {
+    match mode {
+        VolumeMode::Persistent => Mode::Persistent,
+        VolumeMode::Ephemeral => Mode::Ephemeral,
+        VolumeMode::ReadOnly => Mode::ReadOnly,
+    }
+}
