@@ -151,7 +151,7 @@ fn each_break_names_its_rule_and_place() {
         (
             7,
             r#"{"type":"tool_response","id":"1","_meta":{}}"#,
-            Rule::MemberMissing,
+            Rule::ResultOnlyMeta,
             "",
         ),
         (9, r#""hunter2""#, Rule::ObjectExpected, ""),

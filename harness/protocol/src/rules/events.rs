@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::catalogue::RequirementId;
+use super::json::type_of;
 use super::violation::{Length, Violation};
-use crate::wire::agent_event::{self, AgentEvent, EventKind, EventRevision};
-use crate::wire::{Malformed, Rule};
+use crate::wire::Malformed;
+use crate::wire::agent_event::{AgentEvent, EventKind, EventRevision};
 
 const KNOWN_TYPE: RequirementId = RequirementId::known("events.known-type");
 const MEMBERS: RequirementId = RequirementId::known("events.members");
@@ -105,15 +106,15 @@ impl EventStream {
                 self.events += 1;
                 self.event(event, out);
             }
-            // A number or a depth that no value holds is still the event that it says it is.
-            Err(fault) => match (fault.rule, agent_event::judge(self.revision, raw)) {
-                (Rule::JsonDepth | Rule::JsonNumberRange, Ok(kind)) => {
-                    self.exercise(&[MEMBERS]);
-                    self.events += 1;
+            // What may be read or not is still the event that it says it is.
+            Err(fault) if fault.rule.is_open() => {
+                self.exercise(&[MEMBERS]);
+                self.events += 1;
+                if let Some(kind) = type_of(raw).and_then(|name| EventKind::named(&name)) {
                     self.order(kind, out);
                 }
-                _ => self.unreadable(&fault, out),
-            },
+            }
+            Err(fault) => self.unreadable(&fault, out),
         }
     }
 

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use rmcp::model::ContentBlock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::mcp::BLOCK;
+use super::mcp::{BLOCK, Block};
 use super::profile::{ClientChannel, DequeueKind, EnqueueKind, Profile, SchemaKind};
 use super::run::write_json;
 use super::shape::{Object, Shape, required};
@@ -77,14 +76,14 @@ pub struct EnqueueAsk {
 }
 
 impl EnqueueAsk {
-    /// The content as MCP's types.
+    /// The content, read.
     ///
     /// # Errors
     /// The rule broken by a block that was not judged before, with the pointer inside that block.
-    pub fn blocks(&self) -> Result<Vec<ContentBlock>, Malformed> {
+    pub fn blocks(&self) -> Result<Vec<Block>, Malformed> {
         self.content
             .iter()
-            .map(|block| BLOCK.read(block.get().as_bytes()))
+            .map(|block| BLOCK.build(block.get().as_bytes()))
             .collect()
     }
 }

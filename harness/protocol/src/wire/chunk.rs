@@ -1,15 +1,14 @@
 //! The chunk: one event of an agent's conversation, told apart by its `type`.
 
-use rmcp::model::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, Resource, TextContent,
-};
 use serde::Serialize;
 
+use super::Malformed;
+use super::mcp::{Block, Embedded, Link, Media, Text};
 use super::parts::object;
 use super::run::write_json;
 use super::shape::{self, Shape, Tagged};
+use super::tape::{Build, Play};
 use super::vocabulary::vocabulary;
-use super::{Malformed, reader};
 
 pub use super::logprob::{Logprob, TopLogprob};
 pub use super::parts::{Delta, Medium, Notification, Part, ToolCall, ToolResponse, Usage};
@@ -67,12 +66,9 @@ impl ChunkKind {
 /// # Errors
 /// The first rule broken (run response page, Malformed).
 pub fn judge(raw: &[u8]) -> Result<ChunkKind, Malformed> {
-    judge_text(shape::text(raw)?)
-}
-
-fn judge_text(text: &str) -> Result<ChunkKind, Malformed> {
     // The variants stand in the order of the kinds; a test holds them together.
-    CHUNK.variant(text).map(|variant| ChunkKind::ALL[variant])
+    let variant = CHUNK.variant(shape::text(raw)?)?;
+    Ok(ChunkKind::ALL[variant])
 }
 
 /// A chunk of the scope revision.
@@ -98,20 +94,17 @@ static CHUNK: Shape = Shape::Tagged(&Tagged {
     reserved: None,
 });
 
-/// One chunk, read whole.
-///
-/// Numbers inside `_meta` and `structuredContent` are held as MCP's types hold them, as doubles: what must agree byte
-/// for byte is compared as bytes.
-#[derive(Debug, Clone)]
+/// One chunk, read whole. Free-form parts stay byte for byte as they came.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Chunk {
     /// `assistant_reasoning`
     AssistantReasoning(Delta),
     /// `assistant_text_content`
     AssistantTextContent(Delta),
     /// `assistant_image_content`
-    AssistantImageContent(Medium<ImageContent>),
+    AssistantImageContent(Medium),
     /// `assistant_audio_content`
-    AssistantAudioContent(Medium<AudioContent>),
+    AssistantAudioContent(Medium),
     /// `assistant_tool_call`
     AssistantToolCall(ToolCall),
     /// `assistant_refusal`
@@ -119,15 +112,15 @@ pub enum Chunk {
     /// `tool_response`
     ToolResponse(ToolResponse),
     /// `user_text_content`
-    UserTextContent(Part<TextContent>),
+    UserTextContent(Part<Text>),
     /// `user_image_content`
-    UserImageContent(Part<ImageContent>),
+    UserImageContent(Part<Media>),
     /// `user_audio_content`
-    UserAudioContent(Part<AudioContent>),
+    UserAudioContent(Part<Media>),
     /// `user_resource`
-    UserResource(Part<EmbeddedResource>),
+    UserResource(Part<Embedded>),
     /// `user_resource_link`
-    UserResourceLink(Part<Resource>),
+    UserResourceLink(Part<Link>),
     /// `usage`
     Usage(Usage),
     /// `notification`
@@ -148,27 +141,26 @@ impl Chunk {
     /// # Errors
     /// Those of [`judge`].
     pub fn decode(raw: &[u8]) -> Result<Chunk, Malformed> {
-        let text = shape::text(raw)?;
-        Chunk::parse(judge_text(text)?, text)
+        CHUNK.build(raw)
     }
 
-    /// Reads text that was judged to be a chunk of that kind.
-    pub(super) fn parse(kind: ChunkKind, text: &str) -> Result<Chunk, Malformed> {
-        Ok(match kind {
-            ChunkKind::AssistantReasoning => Chunk::AssistantReasoning(Delta::parse(text)?),
-            ChunkKind::AssistantTextContent => Chunk::AssistantTextContent(Delta::parse(text)?),
-            ChunkKind::AssistantImageContent => Chunk::AssistantImageContent(Medium::parse(text)?),
-            ChunkKind::AssistantAudioContent => Chunk::AssistantAudioContent(Medium::parse(text)?),
-            ChunkKind::AssistantToolCall => Chunk::AssistantToolCall(reader::parse(text)?),
-            ChunkKind::AssistantRefusal => Chunk::AssistantRefusal(Delta::parse(text)?),
-            ChunkKind::ToolResponse => Chunk::ToolResponse(ToolResponse::parse(text)?),
-            ChunkKind::UserTextContent => Chunk::UserTextContent(Part::parse_text(text)?),
-            ChunkKind::UserImageContent => Chunk::UserImageContent(Part::parse(text)?),
-            ChunkKind::UserAudioContent => Chunk::UserAudioContent(Part::parse(text)?),
-            ChunkKind::UserResource => Chunk::UserResource(Part::parse(text)?),
-            ChunkKind::UserResourceLink => Chunk::UserResourceLink(Part::parse(text)?),
-            ChunkKind::Usage => Chunk::Usage(reader::parse(text)?),
-            ChunkKind::Notification => Chunk::Notification(reader::parse(text)?),
+    /// Builds a chunk of that kind from its members.
+    pub(super) fn members(kind: ChunkKind, play: &mut Play<'_, '_>) -> Option<Chunk> {
+        Some(match kind {
+            ChunkKind::AssistantReasoning => Chunk::AssistantReasoning(play.members()?),
+            ChunkKind::AssistantTextContent => Chunk::AssistantTextContent(play.members()?),
+            ChunkKind::AssistantImageContent => Chunk::AssistantImageContent(play.members()?),
+            ChunkKind::AssistantAudioContent => Chunk::AssistantAudioContent(play.members()?),
+            ChunkKind::AssistantToolCall => Chunk::AssistantToolCall(play.members()?),
+            ChunkKind::AssistantRefusal => Chunk::AssistantRefusal(play.members()?),
+            ChunkKind::ToolResponse => Chunk::ToolResponse(play.members()?),
+            ChunkKind::UserTextContent => Chunk::UserTextContent(play.members()?),
+            ChunkKind::UserImageContent => Chunk::UserImageContent(play.members()?),
+            ChunkKind::UserAudioContent => Chunk::UserAudioContent(play.members()?),
+            ChunkKind::UserResource => Chunk::UserResource(play.members()?),
+            ChunkKind::UserResourceLink => Chunk::UserResourceLink(play.members()?),
+            ChunkKind::Usage => Chunk::Usage(play.members()?),
+            ChunkKind::Notification => Chunk::Notification(play.members()?),
         })
     }
 
@@ -221,9 +213,15 @@ pub(super) fn typed(kind: &'static str, rest: &impl Serialize) -> Vec<u8> {
     json
 }
 
-/// A message that landed, as its chunks: one to a block, in order, each under the message's key. A block of a kind
-/// that MCP adds later has no chunk.
-pub fn user_parts(key: &str, content: Vec<ContentBlock>) -> Vec<Chunk> {
+impl Build for Chunk {
+    fn build(play: &mut Play<'_, '_>) -> Option<Chunk> {
+        let kind = *ChunkKind::ALL.get(play.object()?)?;
+        Chunk::members(kind, play)
+    }
+}
+
+/// A message that landed, as its chunks: one to a block, in order, each under the message's key.
+pub fn user_parts(key: &str, content: Vec<Block>) -> Vec<Chunk> {
     fn part<C>(key: &str, content: C) -> Part<C> {
         Part {
             key: key.to_owned(),
@@ -232,13 +230,12 @@ pub fn user_parts(key: &str, content: Vec<ContentBlock>) -> Vec<Chunk> {
     }
     content
         .into_iter()
-        .filter_map(|block| match block {
-            ContentBlock::Text(block) => Some(Chunk::UserTextContent(part(key, block))),
-            ContentBlock::Image(block) => Some(Chunk::UserImageContent(part(key, block))),
-            ContentBlock::Audio(block) => Some(Chunk::UserAudioContent(part(key, block))),
-            ContentBlock::Resource(block) => Some(Chunk::UserResource(part(key, block))),
-            ContentBlock::ResourceLink(block) => Some(Chunk::UserResourceLink(part(key, block))),
-            _ => None,
+        .map(|block| match block {
+            Block::Text(block) => Chunk::UserTextContent(part(key, block)),
+            Block::Image(block) => Chunk::UserImageContent(part(key, block)),
+            Block::Audio(block) => Chunk::UserAudioContent(part(key, block)),
+            Block::Resource(block) => Chunk::UserResource(part(key, block)),
+            Block::ResourceLink(block) => Chunk::UserResourceLink(part(key, block)),
         })
         .collect()
 }

@@ -3,37 +3,32 @@
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use super::shape::{Object, Shape, optional, required};
+use super::tape::{Fill, Play};
 
 /// One token, and what the model thought of it. Decimals are written as strings, which no reader rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Logprob {
     /// The token as text.
     pub token: String,
     /// The token's bytes, where text cannot hold them.
-    #[serde(default)]
     pub bytes: Option<Vec<u8>>,
     /// Its log probability.
-    #[serde(deserialize_with = "exact")]
     pub logprob: Decimal,
     /// What else the model considered here.
     pub top_logprobs: Vec<TopLogprob>,
 }
 
 /// A token that the model considered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TopLogprob {
     /// The token as text.
     pub token: String,
     /// The token's bytes, where text cannot hold them.
-    #[serde(default)]
     pub bytes: Option<Vec<u8>>,
     /// Its log probability, where it is known.
-    #[serde(default, deserialize_with = "exact_or_none")]
     pub logprob: Option<Decimal>,
 }
 
@@ -51,14 +46,14 @@ static TOP_LOGPROB: Shape = Shape::Object(&Object::open(&[
 ]));
 
 /// Whether a string spells a decimal.
-pub(super) fn is_decimal(text: &[u8]) -> bool {
-    is_plain(text) || std::str::from_utf8(text).is_ok_and(|text| of_string(text).is_some())
+pub(super) fn is_decimal(text: &str) -> bool {
+    is_plain(text) || of_string(text).is_some()
 }
 
 /// Whether the text is digits, at most 28 of them, with at most one point between and a minus in front: what every
 /// model sends, and a decimal always.
-pub(super) fn is_plain(text: &[u8]) -> bool {
-    let text = text.strip_prefix(b"-").unwrap_or(text);
+pub(super) fn is_plain(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text).as_bytes();
     let (mut digits, mut points) = (0, 0);
     for byte in text {
         match byte {
@@ -84,23 +79,24 @@ pub(super) fn of_number(text: &str) -> Option<Decimal> {
     of_string(text).or_else(|| Decimal::from_str(&text.parse::<f64>().ok()?.to_string()).ok())
 }
 
-fn of_raw<E: Error>(raw: &RawValue) -> Result<Decimal, E> {
-    let decimal = match raw.get().starts_with('"') {
-        true => of_string(&serde_json::from_str::<String>(raw.get()).map_err(E::custom)?),
-        false => of_number(raw.get()),
-    };
-    decimal.ok_or_else(|| E::custom("no decimal"))
+impl Fill for Logprob {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "token" => play.put(&mut self.token),
+            "bytes" => play.put(&mut self.bytes),
+            "logprob" => play.put(&mut self.logprob),
+            _ => play.put(&mut self.top_logprobs),
+        }
+    }
 }
 
-fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
-    of_raw(<&RawValue>::deserialize(deserializer)?)
-}
-
-fn exact_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Decimal>, D::Error> {
-    let raw = <&RawValue>::deserialize(deserializer)?;
-    match raw.get() {
-        "null" => Ok(None),
-        _ => of_raw(raw).map(Some),
+impl Fill for TopLogprob {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "token" => play.put(&mut self.token),
+            "bytes" => play.put(&mut self.bytes),
+            _ => play.put(&mut self.logprob),
+        }
     }
 }
 
@@ -112,7 +108,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_taken_unread_is_a_decimal(text in "-?[0-9.]{1,30}") {
-            if is_plain(text.as_bytes()) {
+            if is_plain(&text) {
                 prop_assert!(of_string(&text).is_some(), "{text}");
             }
         }

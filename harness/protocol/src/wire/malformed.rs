@@ -58,11 +58,9 @@ rules! {
     JsonSyntax = "json.syntax",
     /// Something follows the one JSON value.
     JsonTrailing = "json.trailing",
-    /// An escape in a string names half of a character that takes two.
+    /// An escape in a string that is read names half of a character that takes two.
     JsonSurrogate = "json.surrogate",
-    /// Values are nested deeper than 127.
-    JsonDepth = "json.depth",
-    /// A number lies beyond what a double can hold.
+    /// A number that is read lies beyond what a double can hold.
     JsonNumberRange = "json.number-range",
     /// An object was due.
     ObjectExpected = "object.expected",
@@ -102,7 +100,7 @@ impl Rule {
     pub const fn is_open(self) -> bool {
         matches!(
             self,
-            Rule::JsonSurrogate | Rule::JsonDepth | Rule::JsonNumberRange | Rule::ResultOnlyMeta
+            Rule::JsonSurrogate | Rule::JsonNumberRange | Rule::ResultOnlyMeta
         )
     }
 }

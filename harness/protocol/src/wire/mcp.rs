@@ -1,6 +1,334 @@
-//! What `rmcp` accepts as MCP content, less arrays in place of objects and repeated members.
+//! MCP content: what `rmcp` accepts, less arrays in place of objects and repeated members.
+//!
+//! The types are ours, since `rmcp`'s hold free-form parts as values, which round numbers and refuse what nests too deep.
+
+use serde::Serialize;
 
 use super::shape::{Member, Object, Shape, Tagged, members, optional, required};
+use super::tape::{Build, Fill, Play};
+use super::vocabulary::vocabulary;
+
+pub use super::tape::Raw;
+
+/// Text.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Text {
+    /// The text.
+    pub text: String,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
+    /// Hints for whoever shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+}
+
+/// An image or audio.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Media {
+    /// Its bytes, in base64 by intention.
+    pub data: String,
+    /// Its media type.
+    pub mime_type: String,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
+    /// Hints for whoever shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+}
+
+/// A resource with its contents.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Embedded {
+    /// The resource.
+    pub resource: Contents,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
+    /// Hints for whoever shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+}
+
+/// A resource's contents: at least one of text and blob, of which the text wins.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contents {
+    /// Where it is.
+    pub uri: String,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its bytes, in base64 by intention.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
+}
+
+/// A resource by its name and place.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// Where it is.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// Its name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Its size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Pictures that stand for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
+    /// Hints for whoever shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+}
+
+/// A picture that stands for a resource.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Icon {
+    /// Where it is.
+    pub src: String,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The sizes that it is meant for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<String>>,
+    /// What it is drawn for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theme: Option<Theme>,
+}
+
+/// Hints for whoever shows content.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Annotations {
+    /// For whom it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audience: Option<Vec<Audience>>,
+    /// How much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<f64>,
+    /// When it was changed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+}
+
+/// A content block.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// `text`
+    Text(Text),
+    /// `image`
+    Image(Media),
+    /// `audio`
+    Audio(Media),
+    /// `resource`
+    Resource(Embedded),
+    /// `resource_link`
+    ResourceLink(Link),
+}
+
+/// A tool's result.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// What kind of result it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// What came out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<Block>>,
+    /// What came out, as any JSON value; null is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Raw>,
+    /// Whether that is a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
+}
+
+vocabulary! {
+    /// For whom content is.
+    pub enum Audience {
+        /// The user.
+        User = "user",
+        /// The assistant.
+        Assistant = "assistant",
+    }
+}
+
+vocabulary! {
+    /// What a picture is drawn for.
+    pub enum Theme {
+        /// A light background.
+        Light = "light",
+        /// A dark background.
+        Dark = "dark",
+    }
+}
+
+vocabulary! {
+    /// What kind of result a tool gave.
+    pub enum ResultType {
+        /// The whole result.
+        Complete = "complete",
+    }
+}
+
+macro_rules! words {
+    ($($word:ident),+) => {$(
+        impl Serialize for $word {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl Build for $word {
+            fn build(play: &mut Play<'_, '_>) -> Option<$word> {
+                $word::named(&play.text()?)
+            }
+        }
+    )+};
+}
+
+words!(Audience, Theme, ResultType);
+
+impl Fill for Text {
+    #[inline]
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "text" => play.put(&mut self.text),
+            "_meta" => play.put(&mut self.meta),
+            "annotations" => play.put(&mut self.annotations),
+            _ => play.pass(),
+        }
+    }
+}
+
+impl Fill for Media {
+    #[inline]
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "data" => play.put(&mut self.data),
+            "mimeType" => play.put(&mut self.mime_type),
+            "_meta" => play.put(&mut self.meta),
+            "annotations" => play.put(&mut self.annotations),
+            _ => play.pass(),
+        }
+    }
+}
+
+impl Fill for Embedded {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "resource" => play.put(&mut self.resource),
+            "_meta" => play.put(&mut self.meta),
+            "annotations" => play.put(&mut self.annotations),
+            _ => play.pass(),
+        }
+    }
+}
+
+impl Fill for Contents {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "uri" => play.put(&mut self.uri),
+            "mimeType" => play.put(&mut self.mime_type),
+            "text" => play.put(&mut self.text),
+            "blob" => play.put(&mut self.blob),
+            _ => play.put(&mut self.meta),
+        }
+    }
+}
+
+impl Fill for Link {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "uri" => play.put(&mut self.uri),
+            "name" => play.put(&mut self.name),
+            "title" => play.put(&mut self.title),
+            "description" => play.put(&mut self.description),
+            "mimeType" => play.put(&mut self.mime_type),
+            "size" => play.put(&mut self.size),
+            "icons" => play.put(&mut self.icons),
+            "_meta" => play.put(&mut self.meta),
+            "annotations" => play.put(&mut self.annotations),
+            _ => play.pass(),
+        }
+    }
+}
+
+impl Fill for Icon {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "src" => play.put(&mut self.src),
+            "mimeType" => play.put(&mut self.mime_type),
+            "sizes" => play.put(&mut self.sizes),
+            _ => play.put(&mut self.theme),
+        }
+    }
+}
+
+impl Fill for Annotations {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "audience" => play.put(&mut self.audience),
+            "priority" => play.put(&mut self.priority),
+            _ => play.put(&mut self.last_modified),
+        }
+    }
+}
+
+impl Fill for ToolResult {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "resultType" => play.put(&mut self.result_type),
+            "content" => play.put(&mut self.content),
+            "structuredContent" => play.put(&mut self.structured_content),
+            "isError" => play.put(&mut self.is_error),
+            "_meta" => play.put(&mut self.meta),
+            _ => play.pass(),
+        }
+    }
+}
+
+impl Build for Block {
+    fn build(play: &mut Play<'_, '_>) -> Option<Block> {
+        // The variants stand in the order of the shape's; a test holds them together.
+        Some(match play.object()? {
+            0 => Block::Text(play.members()?),
+            1 => Block::Image(play.members()?),
+            2 => Block::Audio(play.members()?),
+            3 => Block::Resource(play.members()?),
+            _ => Block::ResourceLink(play.members()?),
+        })
+    }
+}
 
 const META: Member = optional("_meta", Shape::AnyObject);
 const ANNOTATED: Member = optional("annotations", Shape::Object(&ANNOTATIONS));

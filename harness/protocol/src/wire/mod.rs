@@ -12,7 +12,7 @@ pub mod credential;
 pub mod frame;
 mod logprob;
 mod malformed;
-mod mcp;
+pub mod mcp;
 pub mod merge;
 pub mod mutate;
 mod open;
@@ -25,6 +25,7 @@ pub mod run;
 mod scan;
 mod shape;
 pub mod surface;
+mod tape;
 pub(crate) mod vocabulary;
 
 pub use credential::{credential_payload, read_credential};

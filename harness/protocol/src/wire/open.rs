@@ -12,6 +12,9 @@ use super::chunk::ChunkKind;
 use super::scan::{Broken, Kind, Scanner};
 use super::shape;
 
+/// How deep values may nest so that every reader takes them.
+const MAX_DEPTH: usize = 127;
+
 /// Whether a reader may refuse JSON text that is well formed here: for half a character, a number beyond a double or
 /// values nested deeper than 127, wherever they stand; for a name that the outermost object, which may be one of
 /// secrets, has twice; or because it is a tool's result that says nothing but a null `structuredContent`.
@@ -20,9 +23,11 @@ pub fn leaves_open(json: &[u8]) -> bool {
         return false;
     };
     match Scanner::new(text).value() {
-        Err(Broken::Surrogate | Broken::Range | Broken::Depth) => true,
+        Err(Broken::Surrogate | Broken::Range) => true,
         Err(Broken::End | Broken::Syntax | Broken::Trailing) => false,
-        Ok(()) => repeats_a_name(text).unwrap_or_default() || says_null(text),
+        Ok(deepest) => {
+            deepest > MAX_DEPTH || repeats_a_name(text).unwrap_or_default() || says_null(text)
+        }
     }
 }
 
@@ -31,11 +36,11 @@ fn repeats_a_name(text: &str) -> Result<bool, Broken> {
     if scan.peek()? != Kind::Object {
         return Ok(false);
     }
-    scan.enter()?;
+    scan.enter();
     let mut names = HashSet::new();
     let mut first = true;
     while let Some(name) = scan.member(first)? {
-        if !names.insert(name.with(<[u8]>::to_vec)) {
+        if !names.insert(name.meant()) {
             return Ok(true);
         }
         scan.value()?;

@@ -1,17 +1,16 @@
 //! What chunks are made of, in both revisions: MCP content, and the members that the protocol puts beside it.
 
-use rmcp::model::{Annotations, CallToolResult, MetaObject, RequestMetaObject, TextContent};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use super::logprob::{LOGPROB, Logprob};
-use super::mcp::{EMBEDDED, LINK, MEDIA, META_ONLY, RESULT, RESULT_ANY_OF, TEXT};
+use super::mcp::{
+    EMBEDDED, LINK, MEDIA, META_ONLY, Media, RESULT, RESULT_ANY_OF, Raw, TEXT, Text, ToolResult,
+};
 use super::shape::{Member, Object, Shape, members, optional, required};
-use super::{Malformed, reader};
+use super::tape::{Fill, Play};
 
 /// A fragment of text from the model, its reasoning or its refusal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Delta {
     /// The tool call whose sub-agent says this; none on the main thread.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,40 +20,40 @@ pub struct Delta {
     pub logprobs: Option<Vec<Logprob>>,
     /// The text.
     #[serde(flatten)]
-    pub content: TextContent,
+    pub content: Text,
 }
 
 /// An image or audio from the model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Medium<C> {
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Medium {
     /// The tool call whose sub-agent says this; none on the main thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_tool_call_id: Option<String>,
     /// The image or audio.
     #[serde(flatten)]
-    pub content: C,
+    pub content: Media,
 }
 
 /// A fragment of a call of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToolCall {
     /// The tool call whose sub-agent says this; none on the main thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_tool_call_id: Option<String>,
     /// The call's id; fragments of one call share it.
     pub id: String,
-    /// Metadata of the call.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMetaObject>,
+    /// Metadata of the call, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
     /// The tool's name.
     pub name: String,
     /// A fragment of the arguments' JSON text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<String>,
 }
 
 /// A tool's result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToolResponse {
     /// The tool call whose sub-agent says this; none on the main thread.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,11 +62,11 @@ pub struct ToolResponse {
     pub id: String,
     /// The result.
     #[serde(flatten)]
-    pub result: CallToolResult,
+    pub result: ToolResult,
 }
 
 /// One block of a message that landed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Part<C> {
     /// The message's key.
     pub key: String,
@@ -77,7 +76,7 @@ pub struct Part<C> {
 }
 
 /// Tokens used since the last such chunk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Usage {
     /// Tokens generated.
     pub completion_tokens: u64,
@@ -85,121 +84,115 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Both.
     pub total_tokens: u64,
-    /// Metadata.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<MetaObject>,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
 }
 
 /// Something about the run itself.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Notification {
     /// Whether the loop failed with this.
     pub is_fatal: bool,
     /// What happened: any JSON value, byte for byte as it came.
-    pub message: Box<RawValue>,
-    /// Metadata.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<MetaObject>,
+    pub message: Raw,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
 }
 
 /// A message that landed, as the path revision tells it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Prompt {
     /// The message's text.
     pub prompt: String,
-    /// Metadata.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<MetaObject>,
+    /// Metadata, an object.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw>,
 }
 
-// MCP's types and ours ignore each other's members, so each is read from the whole text: serde's `flatten` would buffer
-// every value, and lose digits. What a kind requires was judged before.
-
-/// What the protocol puts beside MCP's members, in any kind.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Beside {
-    parent_tool_call_id: Option<String>,
-    logprobs: Option<Vec<Logprob>>,
-    key: String,
-    id: String,
-}
-
-/// The same together with text, which is most of what is sent: read in one pass.
-#[derive(Deserialize)]
-struct BesideText {
-    #[serde(default)]
-    parent_tool_call_id: Option<String>,
-    #[serde(default)]
-    logprobs: Option<Vec<Logprob>>,
-    #[serde(default)]
-    key: String,
-    text: String,
-    #[serde(rename = "_meta")]
-    meta: Option<MetaObject>,
-    annotations: Option<Annotations>,
-}
-
-impl BesideText {
-    fn parse(text: &str) -> Result<(Beside, TextContent), Malformed> {
-        let read: BesideText = reader::parse(text)?;
-        let mut content = TextContent::new(read.text);
-        content.meta = read.meta;
-        content.annotations = read.annotations;
-        let beside = Beside {
-            parent_tool_call_id: read.parent_tool_call_id,
-            logprobs: read.logprobs,
-            key: read.key,
-            ..Beside::default()
-        };
-        Ok((beside, content))
+impl Fill for Delta {
+    #[inline]
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "parent_tool_call_id" => play.put(&mut self.parent_tool_call_id),
+            "logprobs" => play.put(&mut self.logprobs),
+            _ => self.content.fill(name, play),
+        }
     }
 }
 
-impl Delta {
-    pub(super) fn parse(text: &str) -> Result<Delta, Malformed> {
-        let (beside, content) = BesideText::parse(text)?;
-        Ok(Delta {
-            parent_tool_call_id: beside.parent_tool_call_id,
-            logprobs: beside.logprobs,
-            content,
-        })
+impl Fill for Medium {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "parent_tool_call_id" => play.put(&mut self.parent_tool_call_id),
+            _ => self.content.fill(name, play),
+        }
     }
 }
 
-impl Part<TextContent> {
-    pub(super) fn parse_text(text: &str) -> Result<Part<TextContent>, Malformed> {
-        let (Beside { key, .. }, content) = BesideText::parse(text)?;
-        Ok(Part { key, content })
+impl Fill for ToolCall {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "parent_tool_call_id" => play.put(&mut self.parent_tool_call_id),
+            "id" => play.put(&mut self.id),
+            "_meta" => play.put(&mut self.meta),
+            "name" => play.put(&mut self.name),
+            "arguments" => play.put(&mut self.arguments),
+            _ => play.pass(),
+        }
     }
 }
 
-impl<C: DeserializeOwned> Part<C> {
-    pub(super) fn parse(text: &str) -> Result<Part<C>, Malformed> {
-        let Beside { key, .. } = reader::parse(text)?;
-        let content = reader::parse(text)?;
-        Ok(Part { key, content })
+impl Fill for ToolResponse {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "parent_tool_call_id" => play.put(&mut self.parent_tool_call_id),
+            "id" => play.put(&mut self.id),
+            _ => self.result.fill(name, play),
+        }
     }
 }
 
-impl<C: DeserializeOwned> Medium<C> {
-    pub(super) fn parse(text: &str) -> Result<Medium<C>, Malformed> {
-        let beside: Beside = reader::parse(text)?;
-        Ok(Medium {
-            parent_tool_call_id: beside.parent_tool_call_id,
-            content: reader::parse(text)?,
-        })
+impl<C: Fill> Fill for Part<C> {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "key" => play.put(&mut self.key),
+            _ => self.content.fill(name, play),
+        }
     }
 }
 
-impl ToolResponse {
-    pub(super) fn parse(text: &str) -> Result<ToolResponse, Malformed> {
-        let beside: Beside = reader::parse(text)?;
-        Ok(ToolResponse {
-            parent_tool_call_id: beside.parent_tool_call_id,
-            id: beside.id,
-            result: reader::parse(text)?,
-        })
+impl Fill for Usage {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "completion_tokens" => play.put(&mut self.completion_tokens),
+            "prompt_tokens" => play.put(&mut self.prompt_tokens),
+            "total_tokens" => play.put(&mut self.total_tokens),
+            "_meta" => play.put(&mut self.meta),
+            _ => play.pass(),
+        }
+    }
+}
+
+impl Fill for Notification {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "is_fatal" => play.put(&mut self.is_fatal),
+            "message" => play.put(&mut self.message),
+            "_meta" => play.put(&mut self.meta),
+            _ => play.pass(),
+        }
+    }
+}
+
+impl Fill for Prompt {
+    fn fill(&mut self, name: &str, play: &mut Play<'_, '_>) -> Option<()> {
+        match name {
+            "prompt" => play.put(&mut self.prompt),
+            "_meta" => play.put(&mut self.meta),
+            _ => play.pass(),
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use super::chunk::{Chunk, ChunkKind, typed};
 use super::parts::object;
 use super::run::write_json;
 use super::shape::{self, Object, Shape, Tagged, required};
+use super::tape::{Build, Play};
 use super::vocabulary::vocabulary;
-use super::{Malformed, Rule, reader};
+use super::{Malformed, Rule};
 
 pub use super::parts::Prompt;
 
@@ -135,7 +136,7 @@ pub fn judge(raw: &[u8]) -> Result<PathChunkKind, Malformed> {
 }
 
 /// One chunk of the path revision, read whole.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum PathChunk {
     /// A chunk that both revisions have.
     Shared(Box<Chunk>),
@@ -149,12 +150,7 @@ impl PathChunk {
     /// # Errors
     /// Those of [`judge`].
     pub fn decode(raw: &[u8]) -> Result<PathChunk, Malformed> {
-        let kind = judge(raw)?;
-        let text = shape::text(raw)?;
-        match kind.shared() {
-            Some(kind) => Chunk::parse(kind, text).map(|chunk| PathChunk::Shared(Box::new(chunk))),
-            None => reader::parse(text).map(PathChunk::User),
-        }
+        PATH_CHUNK.build(raw)
     }
 
     /// The chunk's JSON.
@@ -163,6 +159,16 @@ impl PathChunk {
             PathChunk::Shared(chunk) => chunk.encode(),
             PathChunk::User(prompt) => typed(PathChunkKind::User.name(), prompt),
         }
+    }
+}
+
+impl Build for PathChunk {
+    fn build(play: &mut Play<'_, '_>) -> Option<PathChunk> {
+        let kind = *PathChunkKind::ALL.get(play.object()?)?;
+        Some(match kind.shared() {
+            Some(kind) => PathChunk::Shared(Box::new(Chunk::members(kind, play)?)),
+            None => PathChunk::User(play.members()?),
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The strict reader: a [`Shape`] interpreted over JSON text.
 //!
-//! It keeps nothing on the way. Only once something is wrong does it note the fault, and on the way out the place.
+//! It keeps what it is asked to keep. Only once something is wrong does it note the fault, and on the way out the place.
 
 use std::borrow::Cow;
 
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::logprob;
 use super::scan::{Broken, Kind, Scanner, Text};
 use super::shape::{Member, Object, Shape, Tagged};
+use super::tape::{Build, Keep, Nothing, Tape};
 use super::{Malformed, Rule};
 
 /// What a value came to: nothing where it does not count as being there, else the place of its variant, or 0.
@@ -16,8 +17,24 @@ type Reading = Option<usize>;
 
 /// Judges that the text is exactly one JSON value of the shape.
 pub(super) fn judge(shape: &'static Shape, text: &str) -> Result<Reading, Malformed> {
+    read(shape, text, &mut Nothing)
+}
+
+/// Judges, and builds a value from what was read, which a type that fits the shape makes sure of.
+pub(super) fn build<T: Build>(shape: &'static Shape, text: &str) -> Result<T, Malformed> {
+    let mut tape = Tape::for_text(text);
+    read(shape, text, &mut tape)?;
+    tape.build().ok_or_else(unfit)
+}
+
+fn read<'t, K: Keep<'t>>(
+    shape: &'static Shape,
+    text: &'t str,
+    keep: &mut K,
+) -> Result<Reading, Malformed> {
     let mut reader = Reader {
         scan: Scanner::new(text),
+        keep,
     };
     let reading = reader.value(shape, false);
     let reading = reading.and_then(|reading| {
@@ -29,13 +46,18 @@ pub(super) fn judge(shape: &'static Shape, text: &str) -> Result<Reading, Malfor
 
 /// Reads text that was judged already into a value, which then cannot fail.
 pub(super) fn parse<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Malformed> {
-    serde_json::from_str(text).map_err(|_| Malformed {
+    serde_json::from_str(text).map_err(|_| unfit())
+}
+
+#[cold]
+fn unfit() -> Malformed {
+    Malformed {
         rule: Rule::JsonSyntax,
         pointer: String::new(),
         offset: None,
         expected: "a value of the judged form".into(),
         found: "another".into(),
-    })
+    }
 }
 
 /// One step of a JSON pointer.
@@ -93,11 +115,12 @@ struct Seen {
     counting: u32,
 }
 
-struct Reader<'t> {
+struct Reader<'k, 't, K> {
     scan: Scanner<'t>,
+    keep: &'k mut K,
 }
 
-impl<'t> Reader<'t> {
+impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
     #[cold]
     fn fault(
         &self,
@@ -140,11 +163,6 @@ impl<'t> Reader<'t> {
                 "a number that a double can hold",
                 "one beyond",
             ),
-            Broken::Depth => (
-                Rule::JsonDepth,
-                "values nested at most 127 deep",
-                "deeper ones",
-            ),
             Broken::Trailing => (
                 Rule::JsonTrailing,
                 "nothing behind the JSON value",
@@ -160,19 +178,15 @@ impl<'t> Reader<'t> {
         self.sound(kind)
     }
 
+    /// Goes past a free-form value.
     fn skip(&mut self) -> Read<()> {
-        let skipped = self.scan.value();
+        let skipped = self.scan.free();
         self.sound(skipped)
     }
 
     fn string(&mut self) -> Read<Text<'t>> {
         let string = self.scan.string();
         self.sound(string)
-    }
-
-    fn enter(&mut self) -> Read<()> {
-        let entered = self.scan.enter();
-        self.sound(entered)
     }
 
     fn next_member(&mut self, first: bool) -> Read<Option<Text<'t>>> {
@@ -185,27 +199,52 @@ impl<'t> Reader<'t> {
         let kind = self.peek()?;
         let start = self.scan.offset();
         match (shape, kind) {
-            (Shape::Any, _) | (Shape::AnyObject, Kind::Object) => self.skip()?,
+            (Shape::Any, _) | (Shape::AnyObject, Kind::Object) => {
+                self.skip()?;
+                self.keep.raw(self.scan.since(start));
+            }
             (_, Kind::Null) if nullable => {
                 self.skip()?;
+                self.keep.none();
                 return Ok(None);
             }
-            (Shape::Object(object), Kind::Object) => self.members(object)?,
-            (Shape::Tagged(tagged), Kind::Object) => return self.tagged(tagged).map(Some),
-            (Shape::Array(shape), Kind::Array) => self.elements(shape)?,
-            (Shape::Str, Kind::String) => {
-                let passed = self.scan.pass_string();
-                self.sound(passed)?;
+            (Shape::Object(object), Kind::Object) => {
+                self.keep.object(0);
+                self.members(object)?;
             }
-            (Shape::Bool, Kind::Bool) => self.skip()?,
+            (Shape::Tagged(tagged), Kind::Object) => return self.tagged(tagged).map(Some),
+            (Shape::Array(Shape::U8), Kind::Array) => {
+                // Kept as one value.
+                let mut reader = Reader {
+                    scan: self.scan,
+                    keep: &mut Nothing,
+                };
+                reader.elements(&Shape::U8)?;
+                self.scan = reader.scan;
+                self.keep.raw(self.scan.since(start));
+            }
+            (Shape::Array(shape), Kind::Array) => {
+                self.keep.array();
+                self.elements(shape)?;
+                self.keep.end();
+            }
+            (Shape::Str | Shape::OnlyAStringCounts, Kind::String) => {
+                let string = self.string()?;
+                self.keep.string(string);
+            }
             (Shape::OnlyAStringCounts, _) => {
                 self.skip()?;
-                return Ok((kind == Kind::String).then_some(0));
+                self.keep.none();
+                return Ok(None);
+            }
+            (Shape::Bool, Kind::Bool) => {
+                self.skip()?;
+                self.keep.raw(self.scan.since(start));
             }
             (Shape::Const(allowed), Kind::String) => {
                 let word = self.string()?;
-                let known = |word: &[u8]| allowed.iter().any(|known| known.as_bytes() == word);
-                if !word.with(known) {
+                self.keep.string(word);
+                if !allowed.contains(&&*word.meant()) {
                     let expected = format!("one of {}", allowed.join(", "));
                     let rule = Rule::ConstantExpected;
                     return Err(self.fault(start, rule, expected, "another string"));
@@ -213,18 +252,25 @@ impl<'t> Reader<'t> {
             }
             (Shape::Decimal, Kind::Number) => {
                 let number = self.number()?;
-                if !logprob::is_plain(number.as_bytes()) && logprob::of_number(number).is_none() {
+                self.keep.raw(number);
+                if !logprob::is_plain(number) && logprob::of_number(number).is_none() {
                     return Err(self.other(start, shape, "a number that is none"));
                 }
             }
             (Shape::Decimal, Kind::String) => {
-                if !self.string()?.with(logprob::is_decimal) {
+                let string = self.string()?;
+                self.keep.string(string);
+                if !logprob::is_decimal(&string.meant()) {
                     return Err(self.other(start, shape, "a string that is none"));
                 }
             }
-            (Shape::Number, Kind::Number) => self.number().map(drop)?,
+            (Shape::Number, Kind::Number) => {
+                let number = self.number()?;
+                self.keep.raw(number);
+            }
             (Shape::U8 | Shape::U32 | Shape::U64 | Shape::I64, Kind::Number) => {
                 let number = self.number()?;
+                self.keep.raw(number);
                 if !fits(shape, number) {
                     return Err(self.other(start, shape, "a number that is none such"));
                 }
@@ -265,7 +311,7 @@ impl<'t> Reader<'t> {
     }
 
     fn elements(&mut self, shape: &'static Shape) -> Read<()> {
-        self.enter()?;
+        self.scan.enter();
         let mut index = 0;
         loop {
             let more = self.scan.element(index == 0);
@@ -279,7 +325,7 @@ impl<'t> Reader<'t> {
 
     fn members(&mut self, object: &'static Object) -> Read<()> {
         let start = self.scan.offset();
-        self.enter()?;
+        self.scan.enter();
         let mut seen = Seen::default();
         let mut likely = 0;
         let mut first = true;
@@ -288,7 +334,7 @@ impl<'t> Reader<'t> {
             let index = match object.members.get(likely) {
                 Some(member) if self.scan.pass_member(first, member.name) => Some(likely),
                 _ => match self.next_member(first)? {
-                    Some(name) => name.with(|name| object.find(name, likely)),
+                    Some(name) => object.find(&name.meant(), likely),
                     None => break,
                 },
             };
@@ -302,6 +348,7 @@ impl<'t> Reader<'t> {
                 None => at(Step::Hidden, self.unknown(object))?,
             }
         }
+        self.keep.end();
         self.complete(object, &seen, start)
     }
 
@@ -312,6 +359,7 @@ impl<'t> Reader<'t> {
             return Err(self.fault(self.scan.offset(), rule, "this member once", "it again"));
         }
         seen.present |= bit;
+        self.keep.member(member.name);
         if self.value(&member.shape, !member.required)?.is_some() {
             seen.counting |= bit;
         }
@@ -334,7 +382,7 @@ impl<'t> Reader<'t> {
         }
         let counts = |name: &&str| {
             object
-                .find(name.as_bytes(), 0)
+                .find(name, 0)
                 .is_some_and(|index| seen.counting & (1 << index) != 0)
         };
         if object.any_of.is_empty() || object.any_of.iter().any(counts) {
@@ -350,22 +398,26 @@ impl<'t> Reader<'t> {
 
     /// Reads a tagged object: looks ahead for the tag, which mostly comes first, then reads it all.
     fn tagged(&mut self, tagged: &'static Tagged) -> Read<usize> {
-        let ahead = self.scan;
-        let variant = Reader { scan: ahead }.variant(tagged)?;
+        let ahead = Reader {
+            scan: self.scan,
+            keep: &mut Nothing,
+        };
+        let variant = ahead.variant(tagged)?;
+        self.keep.object(variant);
         self.members(&tagged.variants[variant].1)?;
         Ok(variant)
     }
 
-    fn variant(&mut self, tagged: &'static Tagged) -> Read<usize> {
+    fn variant(mut self, tagged: &'static Tagged) -> Read<usize> {
         let start = self.scan.offset();
-        self.enter()?;
+        self.scan.enter();
         if self.scan.pass_member(true, tagged.tag) {
             return at(Step::Name(tagged.tag), self.tag(tagged));
         }
         let mut first = true;
         while let Some(name) = self.next_member(first)? {
             first = false;
-            if name.with(|name| name == tagged.tag.as_bytes()) {
+            if name.meant() == tagged.tag {
                 return at(Step::Name(tagged.tag), self.tag(tagged));
             }
             at(Step::Hidden, self.skip())?;
@@ -381,13 +433,10 @@ impl<'t> Reader<'t> {
             let rule = Rule::StringExpected;
             return Err(self.fault(start, rule, tagged.expected, kind.name()));
         }
-        let (variant, reserved) = self.string()?.with(|tag| {
-            let is_it = |name: &str| name.as_bytes() == tag;
-            let variant = tagged.variants.iter().position(|(name, _)| is_it(name));
-            (variant, tagged.reserved.is_some_and(is_it))
-        });
+        let tag = self.string()?.meant();
+        let variant = tagged.variants.iter().position(|(name, _)| *name == tag);
         variant.ok_or_else(|| {
-            let found = match reserved {
+            let found = match tagged.reserved.is_some_and(|reserved| reserved == tag) {
                 true => "the one that is reserved and not shipped",
                 false => "another string",
             };

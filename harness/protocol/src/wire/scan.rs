@@ -2,10 +2,9 @@
 //!
 //! serde_json reads JSON into values; a judge of surfaces wants none. It has to know where each token stands, to pass over
 //! free-form parts at the speed of the memory, and to say what is wrong without words that quote the text. Whatever
-//! passes here, serde_json can read into a value.
+//! passes here, serde_json can read into a value; in free-form parts, what JSON allows beyond that passes too.
 
-/// How deep values may nest: as deep as serde_json reads them.
-pub(super) const MAX_DEPTH: u32 = 127;
+use std::borrow::Cow;
 
 /// A kind of value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +42,6 @@ pub(super) enum Broken {
     Surrogate,
     /// A number lies beyond a double.
     Range,
-    /// Values nest too deep.
-    Depth,
     /// Something follows the value.
     Trailing,
 }
@@ -52,23 +49,23 @@ pub(super) enum Broken {
 /// A string as it is written, with its quotes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'t> {
-    raw: &'t [u8],
+    raw: &'t str,
     escaped: bool,
 }
 
-impl Text<'_> {
-    /// Hands over the string that is meant, as UTF-8.
+impl<'t> Text<'t> {
+    /// The string that is meant.
     #[inline]
-    pub fn with<T>(self, use_it: impl FnOnce(&[u8]) -> T) -> T {
-        match self.raw {
-            [_, meant @ .., _] if !self.escaped => use_it(meant),
-            _ => use_it(self.unescaped().as_bytes()),
+    pub fn meant(self) -> Cow<'t, str> {
+        match self.raw.get(1..self.raw.len() - 1) {
+            Some(meant) if !self.escaped => Cow::Borrowed(meant),
+            _ => Cow::Owned(self.unescaped()),
         }
     }
 
     #[cold]
     fn unescaped(self) -> String {
-        serde_json::from_slice(self.raw).unwrap_or_default()
+        serde_json::from_str(self.raw).unwrap_or_default()
     }
 }
 
@@ -77,7 +74,8 @@ impl Text<'_> {
 pub(super) struct Scanner<'t> {
     text: &'t str,
     at: usize,
-    depth: u32,
+    /// Whether what no value can hold passes: half a character, or a number beyond a double.
+    lenient: bool,
 }
 
 type Scan<T> = Result<T, Broken>;
@@ -88,7 +86,7 @@ impl<'t> Scanner<'t> {
         Scanner {
             text,
             at: 0,
-            depth: 0,
+            lenient: false,
         }
     }
 
@@ -144,17 +142,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Goes into the object or array that was peeked at.
-    pub fn enter(&mut self) -> Scan<()> {
-        if self.depth == MAX_DEPTH {
-            return Err(Broken::Depth);
-        }
-        self.depth += 1;
-        self.at += 1;
-        Ok(())
-    }
-
-    fn leave(&mut self) {
-        self.depth -= 1;
+    pub fn enter(&mut self) {
         self.at += 1;
     }
 
@@ -162,7 +150,7 @@ impl<'t> Scanner<'t> {
     pub fn member(&mut self, first: bool) -> Scan<Option<Text<'t>>> {
         match (self.space()?, first) {
             (b'}', _) => {
-                self.leave();
+                self.at += 1;
                 return Ok(None);
             }
             (b',', false) => {
@@ -184,7 +172,7 @@ impl<'t> Scanner<'t> {
     pub fn element(&mut self, first: bool) -> Scan<bool> {
         match (self.space()?, first) {
             (b']', _) => {
-                self.leave();
+                self.at += 1;
                 Ok(false)
             }
             (b',', false) => {
@@ -201,8 +189,14 @@ impl<'t> Scanner<'t> {
     pub fn string(&mut self) -> Scan<Text<'t>> {
         let start = self.at;
         let escaped = self.pass_string()?;
-        let raw = &self.text.as_bytes()[start..self.at];
+        let raw = self.since(start);
         Ok(Text { raw, escaped })
+    }
+
+    /// The text from a place up to here.
+    #[inline]
+    pub fn since(&self, start: usize) -> &'t str {
+        &self.text[start..self.at]
     }
 
     /// Goes past a string, and says whether it has an escape.
@@ -252,6 +246,7 @@ impl<'t> Scanner<'t> {
                 self.at += 1;
                 Ok(())
             }
+            Some(b'u') if self.lenient => self.code().map(drop),
             Some(b'u') => match self.code()? {
                 0xd800..=0xdbff => {
                     let rest = &self.text.as_bytes()[self.at..];
@@ -306,9 +301,9 @@ impl<'t> Scanner<'t> {
             }
             self.digits()?;
         }
-        let raw = &self.text[start..self.at];
+        let raw = self.since(start);
         // Without an exponent it takes over three hundred digits to leave a double's range.
-        if (!exact || raw.len() > 300) && raw.parse().is_ok_and(f64::is_infinite) {
+        if (!exact || raw.len() > 300) && !self.lenient && raw.parse().is_ok_and(f64::is_infinite) {
             return Err(Broken::Range);
         }
         Ok(raw)
@@ -341,17 +336,23 @@ impl<'t> Scanner<'t> {
         Err(Broken::Syntax)
     }
 
-    /// Goes past any one value, without recursion.
-    pub fn value(&mut self) -> Scan<()> {
-        // A bit to each level that is open, set where it is an object.
-        let mut objects: u128 = 0;
-        let outside = self.depth;
+    /// Goes past any one value of a free-form part, which may hold whatever JSON allows.
+    pub fn free(&mut self) -> Scan<()> {
+        let lenient = std::mem::replace(&mut self.lenient, true);
+        let passed = self.value();
+        self.lenient = lenient;
+        passed.map(drop)
+    }
+
+    /// Goes past any one value, without recursion, and says how deep it nests others.
+    pub fn value(&mut self) -> Scan<usize> {
+        let mut levels = Levels::default();
         let mut first = false;
         loop {
             match self.peek()? {
                 kind @ (Kind::Object | Kind::Array) => {
-                    self.enter()?;
-                    objects = objects << 1 | u128::from(kind == Kind::Object);
+                    levels.enter(kind == Kind::Object);
+                    self.enter();
                     first = true;
                 }
                 Kind::String => self.pass_string().map(drop)?,
@@ -359,19 +360,56 @@ impl<'t> Scanner<'t> {
                 Kind::Bool | Kind::Null => self.word()?,
             }
             loop {
-                if self.depth == outside {
-                    return Ok(());
+                if levels.depth == 0 {
+                    return Ok(levels.deepest);
                 }
-                let more = match objects & 1 {
-                    1 => self.member(first)?.is_some(),
-                    _ => self.element(first)?,
+                let more = match levels.in_object() {
+                    true => self.member(first)?.is_some(),
+                    false => self.element(first)?,
                 };
                 first = false;
                 if more {
                     break;
                 }
-                objects >>= 1;
+                levels.leave();
             }
+        }
+    }
+}
+
+/// The levels that are open, a bit to each: whether it is an object.
+#[derive(Default)]
+struct Levels {
+    depth: usize,
+    deepest: usize,
+    /// The innermost ones, the last in the lowest bit.
+    inner: u64,
+    /// Those outside, by sixty-four.
+    outer: Vec<u64>,
+}
+
+impl Levels {
+    #[inline]
+    fn enter(&mut self, object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.inner);
+        }
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        self.inner = self.inner << 1 | u64::from(object);
+    }
+
+    #[inline]
+    fn in_object(&self) -> bool {
+        self.inner & 1 == 1
+    }
+
+    #[inline]
+    fn leave(&mut self) {
+        self.depth -= 1;
+        self.inner >>= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.inner = self.outer.pop().unwrap_or_default();
         }
     }
 }
@@ -428,6 +466,17 @@ mod tests {
         scanner.end()
     }
 
+    fn freely(text: &str) -> Scan<()> {
+        let mut scanner = Scanner::new(text);
+        scanner.free()?;
+        scanner.end()
+    }
+
+    /// serde_json's verdict, with no value to hold.
+    fn passed(text: &str) -> bool {
+        serde_json::from_str::<IgnoredAny>(text).is_ok()
+    }
+
     /// serde_json's verdict, with a value to hold: it refuses half characters and numbers beyond a double.
     fn held(text: &str) -> bool {
         serde_json::from_str::<Value>(text).is_ok()
@@ -441,6 +490,7 @@ mod tests {
             text in r#"[ \t]?([\[{]|"a":|"[^"\\]{0,20}"|"\\[u"bx\\][d8c09]{0,4}(\\u)?[dc0]{0,4}"|-?[0-9.]{1,3}([eE][+-]?[0-9]{0,3})?|true|fals|false|null|[\]},: \n]){0,12}"#
         ) {
             prop_assert_eq!(verdict(&text).is_ok(), held(&text), "{:?} {:?}", text, verdict(&text));
+            prop_assert_eq!(freely(&text).is_ok(), passed(&text), "{:?} {:?}", text, freely(&text));
         }
 
         #[test]
@@ -501,14 +551,19 @@ mod tests {
     }
 
     #[test]
-    fn values_nest_as_deep_as_serde_json_reads_them() {
-        for depth in [1, 126, 127, 128, 100_000] {
+    fn values_nest_to_any_depth() {
+        for depth in [1, 63, 64, 65, 127, 128, 129, 100_000] {
             for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
                 let text = format!("{}0{}", open.repeat(depth), close.repeat(depth));
-                let verdict = verdict(&text);
-                assert_eq!(verdict.is_ok(), held(&text), "{depth}");
-                assert!(matches!(verdict, Ok(()) | Err(Broken::Depth)));
-                assert!(serde_json::from_str::<IgnoredAny>(&text).is_ok());
+                assert_eq!(Scanner::new(&text).value(), Ok(depth));
+                assert_eq!(depth <= 127, held(&text), "{depth}");
+                assert_eq!(freely(&text), Ok(()), "{depth}");
+                let (whole, cut) = (text.len(), text.len() - 1);
+                assert_eq!(freely(&text[..cut]), Err(Broken::End), "{depth}");
+                let other = if close == "]" { "}" } else { "]" };
+                let crossed = format!("{}{other}", &text[..cut]);
+                assert_eq!(crossed.len(), whole);
+                assert_eq!(freely(&crossed), Err(Broken::Syntax), "{depth}");
             }
         }
     }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::reader;
+use super::tape::Build;
 use super::{Malformed, Rule};
 
 /// What one place in a JSON text allows.
@@ -101,9 +102,9 @@ impl Object {
     }
 
     /// The place of a member, looked for from the place where it is likely to be.
-    pub(super) fn find(&self, name: &[u8], likely: usize) -> Option<usize> {
+    pub(super) fn find(&self, name: &str, likely: usize) -> Option<usize> {
         let (before, after) = self.members.split_at_checked(likely)?;
-        let is_it = |member: &Member| member.name.as_bytes() == name;
+        let is_it = |member: &Member| member.name == name;
         match after.iter().position(is_it) {
             Some(index) => Some(likely + index),
             None => before.iter().position(is_it),
@@ -236,6 +237,11 @@ impl Shape {
     ) -> Result<T, Malformed> {
         reader::judge(self, text)?;
         reader::parse(text)
+    }
+
+    /// Judges, and builds a value of a type that fits the shape.
+    pub(super) fn build<T: Build>(&'static self, bytes: &[u8]) -> Result<T, Malformed> {
+        reader::build(self, text(bytes)?)
     }
 
     /// Judges a tagged object, and says which variant it is by its place.

@@ -80,8 +80,14 @@ fn each_rule_is_broken_by_itself() {
 
 #[test]
 fn what_is_left_open_breaks_nothing() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = USE.replace(r#""input":null"#, &format!(r#""input":{deep}"#));
+    let dear = COST.replace(r#""costUsd":0.5"#, r#""costUsd":1e999"#);
+    let halved = TEXT.replace("so", r"\ud800");
+    assert!(deep != USE && dear != COST && halved != TEXT);
     let cases: &[&[&str]] = &[
         &[TEXT, USE, RESULT, TEXT, COST, DONE],
+        &[&halved, &deep, RESULT, &dear, DONE],
         &[ERROR],
         &[COST, ERROR],
         &[USE, ERROR],
