@@ -10,13 +10,13 @@ use crate::view::{Flow, Part};
 pub(super) const FAULTS: &[Fault] = &[
     fault(
         "root-refused",
-        "proxy-connection.accepted",
+        "proxy.connection.accepted",
         "answers a request for a WebSocket on `/` with HTTP status 404",
         || admit(|_, _, _| Admission::Refused(404)),
     ),
     fault(
         "greets",
-        "proxy-connection.silent-first",
+        "proxy.connection.silent-first",
         "sends a frame as soon as the connection is open",
         || {
             on_input(|_, input, next| {
@@ -30,7 +30,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "second-connection-taken",
-        "proxy-connection.second-refused",
+        "proxy.connection.second-refused",
         "takes a second connection while the first is open",
         || {
             admit(|view, _, by_reference| {
@@ -44,7 +44,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "second-connection-unavailable",
-        "proxy-connection.second-refused",
+        "proxy.connection.second-refused",
         "answers a request for a second connection with HTTP status 503",
         || {
             admit(|view, _, by_reference| {
@@ -58,7 +58,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "connection-after-connection",
-        "proxy-connection.never-again",
+        "proxy.connection.never-again",
         "takes a connection once the first is gone",
         || {
             admit(|view, _, by_reference| {
@@ -72,13 +72,13 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "credential-passed-over",
-        "proxy-connection.credential-closes",
+        "proxy.connection.credential-closes",
         "does not close when it gets a credential",
         || replace(Flow::FromHost, |it| it.part == Part::Credential, |_| vec![]),
     ),
     fault(
         "credential-answered",
-        "proxy-connection.credential-silent",
+        "proxy.connection.credential-silent",
         "finishes the credential's scope before it closes",
         || {
             before(
@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "text-closes",
-        "proxy-connection.text-ignored",
+        "proxy.connection.text-ignored",
         "closes when it gets a text message",
         || {
             on_input(|_, input, next| {
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "text-read",
-        "proxy-connection.text-ignored",
+        "proxy.connection.text-ignored",
         "reads a text message like a binary one",
         || {
             on_input(|_, input, next| {
@@ -116,19 +116,19 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "unknown-type-closes",
-        "proxy-frame.unknown-type-dropped",
+        "proxy.frame.unknown-type-dropped",
         "closes when it gets a frame of a type above 6",
         || on_bytes(|bytes| bytes.len() >= 9 && bytes[0] > 6, Reply::Close),
     ),
     fault(
         "unknown-type-answered",
-        "proxy-frame.unknown-type-dropped",
+        "proxy.frame.unknown-type-dropped",
         "answers a frame of a type above 6 with a finish",
         || on_bytes(|bytes| bytes.len() >= 9 && bytes[0] > 6, Reply::Finish),
     ),
     fault(
         "response-closes",
-        "proxy-frame.wrong-direction-dropped",
+        "proxy.frame.wrong-direction-dropped",
         "closes when the host sends a response or a finish",
         || {
             on_bytes(
@@ -139,19 +139,19 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "response-answered",
-        "proxy-frame.wrong-direction-dropped",
+        "proxy.frame.wrong-direction-dropped",
         "answers a response of the host's with a finish",
         || on_bytes(|bytes| bytes.len() >= 9 && bytes[0] == 2, Reply::Finish),
     ),
     fault(
         "short-frame-closes",
-        "proxy-frame.short-dropped",
+        "proxy.frame.short-dropped",
         "closes when it gets fewer than nine bytes",
         || on_bytes(|bytes| bytes.len() < 9, Reply::Close),
     ),
     fault(
         "stray-channel-finished",
-        "proxy-frame.unknown-scope-dropped",
+        "proxy.frame.unknown-scope-dropped",
         "finishes a channel that is opened on a scope that is not open",
         || {
             on(Flow::FromHost, |message, next| {
@@ -165,7 +165,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "stray-channel-closes",
-        "proxy-frame.unknown-scope-dropped",
+        "proxy.frame.unknown-scope-dropped",
         "closes when a channel is opened on a scope that is not open",
         || {
             on(Flow::FromHost, |message, next| {
@@ -180,7 +180,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "idle-closes",
-        "proxy-connection.idle-kept",
+        "proxy.connection.idle-kept",
         "closes once it is idle after its first loop",
         || {
             after(
@@ -192,7 +192,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "chunks-as-text",
-        "proxy-frame.binary-only",
+        "proxy.frame.binary-only",
         "sends chunks as text messages",
         || {
             on_output(|view, output, next| {
@@ -208,7 +208,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "scope-little-endian",
-        "proxy-frame.header",
+        "proxy.frame.header",
         "writes the scope number in little-endian order",
         || {
             on(Flow::ToHost, |message, next| {
@@ -221,7 +221,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "inactive-of-unknown-type",
-        "proxy-frame.header",
+        "proxy.frame.header",
         "sends inactives in frames of type 7",
         || {
             on(Flow::ToHost, |message, next| {
@@ -235,7 +235,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "header-cut",
-        "proxy-frame.header",
+        "proxy.frame.header",
         "leaves the channel number out of finishes of scopes",
         || {
             on(Flow::ToHost, |message, next| {
@@ -250,7 +250,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "finish-with-a-payload",
-        "proxy-frame.finish-empty",
+        "proxy.frame.finish-empty",
         "puts a byte behind the finish of a channel",
         || {
             rewrite(

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The embedded data: a file for each kind of implementation.
 const EMBEDDED: &[&str] = &[
     include_str!("provider.toml"),
+    include_str!("proxy.toml"),
     include_str!("agent-server.toml"),
     include_str!("events.toml"),
 ];
@@ -411,6 +412,11 @@ mod tests {
             iut: Iut::Provider,
             count: 138,
             excluded: |row| matches!(row, 20 | 25 | 53 | 60 | 65 | 71..=79 | 105..=115 | 117..=126 | 128..=132 | 136..=138),
+        },
+        Rows {
+            iut: Iut::Proxy,
+            count: 87,
+            excluded: |row| matches!(row, 63..=68),
         },
         Rows {
             iut: Iut::AgentServer,
