@@ -12,6 +12,7 @@ const EMBEDDED: &[&str] = &[
     include_str!("provider.toml"),
     include_str!("proxy.toml"),
     include_str!("agent-server.toml"),
+    include_str!("codec.toml"),
     include_str!("events.toml"),
 ];
 

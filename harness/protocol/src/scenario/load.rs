@@ -45,20 +45,10 @@ impl Suite {
         for (source, node) in files {
             loader.scenario(&source, &node);
         }
-        if loader.mistakes.is_empty() {
-            Ok(Self {
-                scenarios: loader.scenarios,
-            })
-        } else {
-            loader.mistakes.sort_by(|a, b| {
-                (&a.at.source.path, a.at.place.bytes.start)
-                    .cmp(&(&b.at.source.path, b.at.place.bytes.start))
-            });
-            loader
-                .mistakes
-                .dedup_by(|a, b| a.at.place == b.at.place && a.kind == b.kind);
-            Err(loader.mistakes)
-        }
+        loader.finished()?;
+        Ok(Self {
+            scenarios: loader.scenarios,
+        })
     }
 }
 
@@ -69,7 +59,7 @@ type Fragment = (Arc<Source>, Iut, Node);
 type Case = (Option<String>, Vec<(String, String)>);
 
 #[derive(Default)]
-struct Loader {
+pub(super) struct Loader {
     fragments: BTreeMap<String, Fragment>,
     scenarios: Vec<Scenario>,
     ids: BTreeMap<String, String>,
@@ -77,10 +67,10 @@ struct Loader {
 }
 
 /// The members of a mapping, by name; repeats and unknown ones are reported.
-struct Members<'a>(Vec<(&'a str, &'a Node)>);
+pub(super) struct Members<'a>(pub Vec<(&'a str, &'a Node)>);
 
 impl<'a> Members<'a> {
-    fn get(&self, name: &str) -> Option<&'a Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a Node> {
         self.0
             .iter()
             .find(|(key, _)| *key == name)
@@ -89,11 +79,31 @@ impl<'a> Members<'a> {
 }
 
 impl Loader {
-    fn mistake(&mut self, source: &Arc<Source>, place: &Place, kind: MistakeKind) {
+    /// Tells every mistake, in the order of the files.
+    pub(super) fn finished(&mut self) -> Result<(), Vec<Mistake>> {
+        let mut mistakes = std::mem::take(&mut self.mistakes);
+        if mistakes.is_empty() {
+            return Ok(());
+        }
+        mistakes.sort_by(|a, b| {
+            (&a.at.source.path, a.at.place.bytes.start)
+                .cmp(&(&b.at.source.path, b.at.place.bytes.start))
+        });
+        mistakes.dedup_by(|a, b| a.at.place == b.at.place && a.kind == b.kind);
+        Err(mistakes)
+    }
+
+    pub(super) fn mistake(&mut self, source: &Arc<Source>, place: &Place, kind: MistakeKind) {
         self.mistakes.push(Mistake::new(source, place, kind));
     }
 
-    fn wrong(&mut self, source: &Arc<Source>, node: &Node, what: &str, expected: &'static str) {
+    pub(super) fn wrong(
+        &mut self,
+        source: &Arc<Source>,
+        node: &Node,
+        what: &str,
+        expected: &'static str,
+    ) {
         let kind = MistakeKind::WrongNode {
             what: what.to_owned(),
             expected,
@@ -102,7 +112,7 @@ impl Loader {
         self.mistake(source, &node.place, kind);
     }
 
-    fn members<'a>(
+    pub(super) fn members<'a>(
         &mut self,
         source: &Arc<Source>,
         node: &'a Node,
@@ -301,7 +311,7 @@ impl Loader {
         }
     }
 
-    fn check_id(&mut self, source: &Arc<Source>, node: &Node, id: &str, iut: Iut) {
+    pub(super) fn check_id(&mut self, source: &Arc<Source>, node: &Node, id: &str, iut: Iut) {
         let part = |text: &str| {
             !text.is_empty()
                 && text
@@ -375,7 +385,11 @@ impl Loader {
             .collect()
     }
 
-    fn requirement(&mut self, source: &Arc<Source>, node: &Node) -> Option<RequirementId> {
+    pub(super) fn requirement(
+        &mut self,
+        source: &Arc<Source>,
+        node: &Node,
+    ) -> Option<RequirementId> {
         let Some(name) = node.text() else {
             self.wrong(source, node, "a requirement", "its id");
             return None;

@@ -47,9 +47,9 @@ pub struct Place(Vec<String>);
 /// A mutation that cannot be read, or cannot be made in a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MutationError {
-    /// The first word is no verb.
-    #[error("`{0}` is no mutation; there are {verbs}", verbs = VERBS.join(", "))]
-    UnknownVerb(String),
+    /// The first word is none of the verbs that there are.
+    #[error("`{0}` is no mutation; there are {verbs}", verbs = .1.join(", "))]
+    UnknownVerb(String, Vec<&'static str>),
     /// The verb has nothing to work with.
     #[error("`{verb}` takes {takes}")]
     Arguments {
@@ -98,7 +98,7 @@ impl FromStr for Mutation {
     fn from_str(line: &str) -> Result<Mutation, MutationError> {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let Some(&verb) = VERBS.iter().find(|known| **known == verb) else {
-            return Err(MutationError::UnknownVerb(verb.to_owned()));
+            return Err(MutationError::UnknownVerb(verb.to_owned(), VERBS.to_vec()));
         };
         let wrong = |takes| MutationError::Arguments { verb, takes };
         let text = |takes| match rest {
@@ -169,7 +169,9 @@ impl fmt::Display for Mutation {
 }
 
 impl Place {
-    fn parse(pointer: &str) -> Place {
+    /// Reads a pointer; text in front of its first slash is passed over.
+    #[must_use]
+    pub fn parse(pointer: &str) -> Place {
         Place(
             pointer
                 .split('/')
@@ -177,6 +179,20 @@ impl Place {
                 .map(|name| name.replace("~1", "/").replace("~0", "~"))
                 .collect(),
         )
+    }
+
+    /// Whether it is the place of the whole text.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where in JSON text the value at this place stands.
+    ///
+    /// # Errors
+    /// When the text is not JSON, or has nothing there.
+    pub fn span_in(&self, json: &str) -> Result<Range<usize>, MutationError> {
+        find(json, self).map(|found| found.value)
     }
 }
 
