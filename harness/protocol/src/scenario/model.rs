@@ -183,6 +183,14 @@ pub enum Action {
     NotApplicable(String),
 }
 
+impl Action {
+    /// Whether the step waits for something of the implementation.
+    #[must_use]
+    pub fn expects(&self) -> bool {
+        matches!(self, Self::ClientExpects(_) | Self::ProxyExpects(_))
+    }
+}
+
 vocabulary! {
     /// What a client can send.
     pub enum ClientMessage {

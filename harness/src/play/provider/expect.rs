@@ -7,31 +7,10 @@ use diverge_protocol::wire::frame::FrameType;
 use diverge_protocol::wire::profile::BeginChannel;
 use diverge_protocol::wire::run::RunKind;
 
+use super::super::describe;
+use super::super::halt::{Halt, Peek, diverged};
 use super::Player;
-use super::describe;
-use super::stage::{Halt, diverged};
 use super::state::{Incoming, Opener};
-
-/// How an expectation stands against what has come.
-pub(super) enum Peek {
-    /// It is met, and what met it is read.
-    Met,
-    /// Nothing has come that decides.
-    Pending,
-    /// Something else came.
-    Diverged(Halt),
-}
-
-impl Peek {
-    pub(super) fn other(
-        allowed: &str,
-        received: &str,
-        seq: Option<u64>,
-        checks: Option<RequirementId>,
-    ) -> Self {
-        Self::Diverged(diverged(allowed, received, seq, checks))
-    }
-}
 
 fn kind_of(expectation: ClientExpectation) -> Option<RunKind> {
     use ClientExpectation as E;

@@ -10,8 +10,8 @@ use diverge_protocol::wire::profile::{
     ClientChannel, DequeueKind, EnqueueKind, RequestKind, SchemaKind,
 };
 
+use super::super::halt::Halt;
 use super::Player;
-use super::stage::Halt;
 use super::state::{Channel, Opener, Run};
 
 /// The name of the run and of the connection that steps mean when they name none.

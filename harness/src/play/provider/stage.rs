@@ -11,28 +11,15 @@ use diverge_protocol::wire::profile::{Profile, ProviderChannel};
 use mock_proxy::{Arrival, Claim, ProxyConnection};
 use tokio::sync::mpsc;
 
-use super::patience::{Began, Patience, Wait};
+use super::super::halt::{Halt, diverged, divergence_of};
+use super::super::patience::{Began, Patience, Wait};
 use super::state::{ClientLink, Incoming, ProxyLink, Run, Wire};
 use crate::kinds::provider::Endpoint;
-use crate::verdict::Divergence;
 
 /// More messages than any scenario needs: whoever sends them is flooding.
 const MOST_EVENTS: usize = 50_000;
 /// Messages that may wait between a reader and the stage; a flood stops here.
 const WAITING: usize = 256;
-
-/// Why a scenario stops before its last step.
-#[derive(Debug)]
-pub(super) enum Halt {
-    /// Something came, or did not come, that the script or a rule does not allow.
-    Diverged(Box<Divergence>),
-    /// Something is not there that the scenario needs.
-    NotApplicable(String),
-    /// The implementation cannot be reached.
-    Unreachable(String),
-    /// The scenario asks for something that makes no sense at this point.
-    Script(String),
-}
 
 /// What the stage's readers report.
 #[derive(Debug)]
@@ -479,56 +466,5 @@ async fn taken_in(
             patience.exchange_failed();
             Err(diverged("what is sent to be read", "a connection that takes nothing in", None, None))
         }
-    }
-}
-
-/// A divergence that no checker found.
-pub(super) fn diverged(
-    allowed: &str,
-    received: &str,
-    seq: Option<u64>,
-    requirement: Option<RequirementId>,
-) -> Halt {
-    Halt::Diverged(Box::new(Divergence {
-        step: None,
-        allowed: allowed.to_owned(),
-        received: received.to_owned(),
-        pointer: None,
-        requirements: requirement.into_iter().collect(),
-        seq,
-        by_rule: false,
-    }))
-}
-
-fn divergence_of(violations: &[Violation], also: Option<RequirementId>) -> Divergence {
-    let mut requirements: Vec<RequirementId> = Vec::new();
-    for requirement in violations
-        .iter()
-        .map(|violation| violation.requirement)
-        .chain(also)
-    {
-        if !requirements.contains(&requirement) {
-            requirements.push(requirement);
-        }
-    }
-    let join = |text: fn(&Violation) -> &str| {
-        let mut texts: Vec<&str> = Vec::new();
-        for violation in violations {
-            if !texts.contains(&text(violation)) {
-                texts.push(text(violation));
-            }
-        }
-        texts.join("; ")
-    };
-    Divergence {
-        step: None,
-        allowed: join(|violation| &violation.allowed),
-        received: join(|violation| &violation.received),
-        pointer: violations
-            .iter()
-            .find_map(|violation| violation.pointer.clone()),
-        requirements,
-        seq: violations.first().map(|violation| violation.seq),
-        by_rule: true,
     }
 }

@@ -1,0 +1,328 @@
+//! Takes the steps of a scenario in order, whoever is judged.
+//!
+//! A [`Scene`] knows the parties: it does what a step says, and tells whether what a step expects has come. The
+//! sequencer knows the order: alternatives, any order, any number of times, how long to wait, and what it all means.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use diverge_protocol::rules::{RequirementId, Strength};
+use diverge_protocol::scenario::{Action, Part, Scenario, Step};
+use diverge_protocol::transcript::Transcript;
+
+use super::halt::{Halt, Peek, diverged};
+use super::patience::{Patience, Wait};
+use super::{Played, step_text};
+use crate::verdict::{Outcome, Verdict};
+
+/// The parties of a scenario: those that the harness plays, and the implementation.
+pub(crate) trait Scene: Send {
+    /// Does what a step says that expects nothing.
+    fn act(&mut self, step: &Step) -> impl Future<Output = Result<(), Halt>> + Send;
+
+    /// Whether what a step expects has come, without waiting; `blamed` is what its absence breaks.
+    ///
+    /// # Errors
+    /// Where the step makes no sense at this point.
+    fn peek(&mut self, step: &Step, blamed: Option<RequirementId>) -> Result<Peek, Halt>;
+
+    /// Waits for one more message and takes it in; `false` when the patience, or `at_most`, is used up first.
+    fn pump(
+        &mut self,
+        wait: &mut Wait,
+        at_most: Option<Duration>,
+    ) -> impl Future<Output = Result<bool, Halt>> + Send;
+
+    /// What is broken where the one thing that is expected never comes and nothing finer is known.
+    fn blamed_for(&self, _step: &Step) -> Option<RequirementId> {
+        None
+    }
+
+    /// Fails where a message has come that no step has read.
+    ///
+    /// # Errors
+    /// With that message; `blamed` is what the scenario tests.
+    fn nothing_left(&mut self, blamed: Option<RequirementId>) -> Result<(), Halt>;
+
+    /// Ends every link, and goes on judging what still comes until the implementation has ended its side.
+    fn close(&mut self) -> impl Future<Output = Result<(), Halt>> + Send;
+
+    /// What happened.
+    fn into_transcript(self) -> Transcript;
+}
+
+/// Plays `scenario` in `scene`.
+pub(crate) async fn run<S: Scene>(scenario: &Scenario, scene: S, patience: &Patience) -> Played {
+    let started = Instant::now();
+    let mut sequencer = Sequencer {
+        scenario,
+        scene,
+        patience,
+        current: None,
+        part: Part::Probe,
+        evaluated: 0,
+        readings: Vec::new(),
+        meanwhile: Vec::new(),
+    };
+    let mut halt = sequencer.steps(&scenario.steps).await.err();
+    if halt.is_none() {
+        sequencer.current = None;
+        sequencer.part = Part::Probe;
+        let blamed = scenario.requirements.first().copied();
+        halt = sequencer.scene.nothing_left(blamed).err();
+    }
+    let closing = sequencer.scene.close().await;
+    halt = halt.or(closing.err());
+    sequencer.judge(halt, started)
+}
+
+/// The state of one scenario that is being played.
+struct Sequencer<'a, S> {
+    scenario: &'a Scenario,
+    scene: S,
+    patience: &'a Patience,
+    current: Option<&'a Step>,
+    part: Part,
+    evaluated: u32,
+    readings: Vec<String>,
+    /// Expectations that may be met any number of times before the next one is.
+    meanwhile: Vec<&'a Step>,
+}
+
+type Steps<'b> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'b>>;
+
+impl<'a, S: Scene> Sequencer<'a, S> {
+    fn steps<'b>(&'b mut self, steps: &'a [Step]) -> Steps<'b>
+    where
+        'a: 'b,
+    {
+        Box::pin(async move {
+            for step in steps {
+                self.current = Some(step);
+                self.part = step.part;
+                self.step(step).await?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn step(&mut self, step: &'a Step) -> Result<(), Halt> {
+        match &step.action {
+            Action::OneOf(branches) => {
+                let taken = self.choose(branches).await?;
+                self.steps(&branches[taken][1..]).await
+            }
+            Action::EitherOrder(branches) => {
+                let mut left: Vec<&'a [Step]> = branches.iter().map(Vec::as_slice).collect();
+                while !left.is_empty() {
+                    let firsts: Vec<&Step> =
+                        left.iter().filter_map(|branch| branch.first()).collect();
+                    let taken = self.wait_among(&firsts).await?;
+                    let branch = left.remove(taken);
+                    self.steps(&branch[1..]).await?;
+                }
+                Ok(())
+            }
+            Action::AnyNumberOf(steps) => {
+                self.meanwhile = steps.iter().collect();
+                Ok(())
+            }
+            Action::Repeat(times, steps) => {
+                for _ in 0..*times {
+                    self.steps(steps).await?;
+                }
+                Ok(())
+            }
+            Action::NotApplicable(why) => Err(Halt::NotApplicable(why.clone())),
+            action if action.expects() => self.wait_for(std::slice::from_ref(step)).await.map(drop),
+            _ => self.scene.act(step).await,
+        }
+    }
+
+    async fn choose(&mut self, branches: &'a [Vec<Step>]) -> Result<usize, Halt> {
+        let firsts: Vec<&Step> = branches
+            .iter()
+            .filter_map(|branch| branch.first())
+            .collect();
+        if firsts.len() != branches.len() {
+            return Err(Halt::Script(
+                "every branch needs a first step that expects something".into(),
+            ));
+        }
+        let taken = self.wait_among(&firsts).await?;
+        if let Some(step) = branches[taken].first() {
+            self.readings.push(step_text(step));
+        }
+        Ok(taken)
+    }
+
+    async fn wait_for(&mut self, steps: &'a [Step]) -> Result<usize, Halt> {
+        let steps: Vec<&Step> = steps.iter().collect();
+        self.wait_among(&steps).await
+    }
+
+    fn peek(&mut self, step: &Step) -> Result<Peek, Halt> {
+        if !step.action.expects() {
+            return Err(Halt::Script(
+                "a branch starts with something that is expected".into(),
+            ));
+        }
+        let blamed = step
+            .checks
+            .or_else(|| self.scenario.requirements.first().copied());
+        self.scene.peek(step, blamed)
+    }
+
+    /// Waits until one of `steps` is met, and says which; only expectations can be waited for.
+    async fn wait_among(&mut self, steps: &[&'a Step]) -> Result<usize, Halt> {
+        let mut wait = self.patience.start();
+        loop {
+            let mut first_other = None;
+            let mut pending = false;
+            for (at, step) in steps.iter().enumerate() {
+                match self.peek(step)? {
+                    Peek::Met => {
+                        self.evaluated += 1;
+                        self.meanwhile.clear();
+                        self.patience.exchange_worked();
+                        return Ok(at);
+                    }
+                    Peek::Pending => pending = true,
+                    Peek::Diverged(halt) => first_other = first_other.or(Some(halt)),
+                }
+            }
+            if first_other.is_some() && self.passes_meanwhile()? {
+                continue;
+            }
+            match first_other {
+                Some(halt) if !pending || steps.len() == 1 => {
+                    self.evaluated += 1;
+                    self.patience.exchange_failed();
+                    return Err(among(halt, steps));
+                }
+                _ => {}
+            }
+            match self.scene.pump(&mut wait, None).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.evaluated += 1;
+                    self.patience.exchange_failed();
+                    return Err(first_other.unwrap_or_else(|| self.overdue(steps)));
+                }
+                Err(Halt::Diverged(mut divergence)) => {
+                    self.evaluated += 1;
+                    self.patience.exchange_failed();
+                    // What this very step is there to check is broken by the same message.
+                    if let Some(checks) = steps.iter().find_map(|step| step.checks)
+                        && !divergence.requirements.contains(&checks)
+                    {
+                        divergence.requirements.push(checks);
+                    }
+                    return Err(Halt::Diverged(divergence));
+                }
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    /// Whether something came that may come any number of times; it is read then.
+    fn passes_meanwhile(&mut self) -> Result<bool, Halt> {
+        for step in self.meanwhile.clone() {
+            if matches!(self.peek(step)?, Peek::Met) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What was due did not come.
+    fn overdue(&self, steps: &[&Step]) -> Halt {
+        let wanted: Vec<String> = steps.iter().map(|step| step_text(step)).collect();
+        let limit = self.patience.limit();
+        let mut blamed = steps.iter().find_map(|step| step.checks);
+        if let (None, [step]) = (blamed, steps) {
+            blamed = self.scene.blamed_for(step);
+        }
+        let blamed = blamed.or_else(|| self.scenario.requirements.first().copied());
+        diverged(
+            &wanted.join(", or "),
+            &format!(
+                "nothing that decides it within {} ms without progress",
+                limit.as_millis()
+            ),
+            None,
+            blamed,
+        )
+    }
+
+    fn judge(self, halt: Option<Halt>, started: Instant) -> Played {
+        let scenario = self.scenario;
+        let mut outcome = Outcome::unplayed(scenario, Verdict::Pass, String::new());
+        outcome.message = None;
+        outcome.evaluated = self.evaluated;
+        outcome.readings = self.readings;
+        match halt {
+            None if self.evaluated == 0 => {
+                return Played::Fault(format!("scenario {} evaluated no expectation", scenario.id));
+            }
+            None => {}
+            Some(Halt::Script(why)) => {
+                let place = self
+                    .current
+                    .map_or_else(|| scenario.at.display(), |step| step.at.display());
+                return Played::Fault(format!("{place}: scenario {}: {why}", scenario.id));
+            }
+            Some(Halt::Unreachable(why)) => return Played::Unreachable(why),
+            Some(Halt::NotApplicable(why)) => {
+                outcome.verdict = Verdict::NotApplicable;
+                outcome.message = Some(why);
+            }
+            Some(Halt::Diverged(mut divergence)) => {
+                if divergence.requirements.is_empty() {
+                    divergence
+                        .requirements
+                        .extend(scenario.requirements.first());
+                }
+                divergence.step = self.current.map(|step| (step.at.clone(), step_text(step)));
+                outcome.verdict = verdict(self.part, divergence.by_rule, &divergence.requirements);
+                outcome.message = Some(format!(
+                    "expected {}; got {}",
+                    divergence.allowed, divergence.received
+                ));
+                outcome.divergence = Some(*divergence);
+            }
+        }
+        outcome.transcript = self.scene.into_transcript();
+        outcome.duration = started.elapsed();
+        Played::Judged(Box::new(outcome))
+    }
+}
+
+fn verdict(part: Part, by_rule: bool, requirements: &[RequirementId]) -> Verdict {
+    if part == Part::Control && !by_rule {
+        return Verdict::Inconclusive;
+    }
+    let strength = requirements
+        .iter()
+        .filter_map(|id| id.requirement())
+        .map(|requirement| requirement.strength)
+        .max();
+    if strength == Some(Strength::Stated) {
+        Verdict::Fail
+    } else {
+        Verdict::Warn
+    }
+}
+
+/// Where several branches were possible, the divergence allows all of them.
+fn among(halt: Halt, steps: &[&Step]) -> Halt {
+    match halt {
+        Halt::Diverged(mut divergence) if steps.len() > 1 => {
+            let all: Vec<String> = steps.iter().map(|step| step_text(step)).collect();
+            divergence.allowed = all.join(", or ");
+            Halt::Diverged(divergence)
+        }
+        other => other,
+    }
+}
