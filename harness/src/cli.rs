@@ -251,6 +251,9 @@ pub struct DecodeArgs {
     #[arg(long)]
     pub batch: bool,
     /// Show the values of an inactive, a frame's payload, and the text of what is rejected
+    ///
+    /// Without it, what was a text or number of four bytes or more among an inactive's values is masked in every later
+    /// line too, wherever it turns up; of more than 1,024 such values, or 64 MiB of them, the oldest are forgotten.
     #[arg(long)]
     pub show_secrets: bool,
     /// The revision of the AgentEvent surface, for the frame `agent-event`

@@ -149,8 +149,7 @@ pub(crate) fn map(surface: Surface, payload: &[u8]) -> Vec<Place> {
             let Some(first) = payload.first() else {
                 return places;
             };
-            let named = named(surface, payload);
-            let (kind, body) = match named {
+            let (kind, body) = match kind(surface, payload) {
                 Some("active") => ("active", "not read"),
                 Some(kind @ "inactive") => (kind, "the object of secrets"),
                 Some(kind) => (kind, "JSON"),
@@ -169,8 +168,8 @@ pub(crate) fn map(surface: Surface, payload: &[u8]) -> Vec<Place> {
     places
 }
 
-/// The kind that a first byte names.
-fn named(surface: Surface, payload: &[u8]) -> Option<&'static str> {
+/// The kind that a payload's first byte names, on a surface where it names one.
+pub(crate) fn kind(surface: Surface, payload: &[u8]) -> Option<&'static str> {
     use diverge_protocol::wire::{begin::BeginKind, path_run::PathRunKind, run::RunKind};
     match surface {
         Surface::RunResponse => RunKind::of(payload).ok().map(RunKind::name),

@@ -410,3 +410,36 @@ fn a_frame_that_there_is_not_exits_2() {
     assert_eq!(decode(&["--frame", "no-such"], b"").status.code(), Some(2));
     assert_eq!(decode(&["--batch"], b"").status.code(), Some(2));
 }
+
+#[test]
+fn what_was_secret_in_one_line_is_masked_in_every_later_one() {
+    let shown = format!(r#"{{"a":"so {PLANTED}","{PLANTED}":[12345678901234567890123, 7]}}"#);
+    for secret in [
+        json(
+            9,
+            &format!(r#"{{"K":"{PLANTED}","N":12345678901234567890123}}"#),
+        ),
+        json(9, &format!(r#"["{PLANTED}",12345678901234567890123"#)),
+    ] {
+        let payloads: [&[u8]; 3] = [
+            &secret,
+            &json(6, &shown),
+            &json(0, &format!(r#"{{"id":"{PLANTED}"}}"#)),
+        ];
+        let (_, lines) = batch("run-response", &payloads);
+        let mark = format!("‹secret, {} bytes›", PLANTED.len());
+        assert_eq!(lines[1]["value"]["a"], format!("so {mark}"));
+        assert_eq!(lines[1]["value"][&mark][0], "‹secret, 23 bytes›");
+        assert_eq!(lines[1]["value"][&mark][1], 7);
+        assert_eq!(lines[2]["value"]["id"], mark);
+        let text = decode(&["--frame", "run-response"], &hex_lines(&payloads)).stdout;
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(text.contains(&mark) && !text.contains(PLANTED), "{text}");
+        let open = decode(
+            &["--frame", "run-response", "--show-secrets", "--batch"],
+            &hex_lines(&payloads),
+        );
+        let text = String::from_utf8(open.stdout).expect("UTF-8");
+        assert!(text.contains(&shown), "{text}");
+    }
+}

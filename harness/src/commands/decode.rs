@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::complain;
 use crate::cli::DecodeArgs;
-use crate::decode::{self, Decoded, Said};
+use crate::decode::{self, Decoded, Said, Surface};
 use crate::lines::next_line;
-use crate::report::stand_in;
+use crate::report::{Seen, stand_in};
 use crate::verdict::Exit;
 
 /// The longest payload that is read, in bytes; a longer line is told as an error.
@@ -55,6 +55,7 @@ fn decode_lines(
     let events = args.events_revision.revision();
     let (mut line, mut payload) = (Vec::new(), Vec::new());
     let (mut number, mut good) = (0, true);
+    let mut seen = Seen::default();
     while next_line(input, LONGEST * 2 + 2, &mut line)? {
         number += 1;
         let read = if line.len() > LONGEST * 2 + 2 {
@@ -69,9 +70,12 @@ fn decode_lines(
             }
         };
         good &= matches!(read, Line::Good(_));
+        if let (false, Some(place)) = (args.show_secrets, secret_place(args.frame, &payload)) {
+            seen.see(place);
+        }
         let written = match args.batch {
-            true => write_line(out, number, &read, args.show_secrets),
-            false => explain::write(out, number, args, &payload, &read),
+            true => write_line(out, number, &read, args.show_secrets, &seen),
+            false => explain::write(out, number, args, &payload, &read, &seen),
         };
         // Whoever writes one line and waits for its answer gets it.
         let flushed = written.and_then(|()| match input.buffer().is_empty() {
@@ -84,6 +88,14 @@ fn decode_lines(
         }
     }
     out.flush().map(|()| good)
+}
+
+/// Where a payload has secrets, if its first byte says so: well formed or not.
+fn secret_place(surface: Surface, payload: &[u8]) -> Option<&[u8]> {
+    match decode::kind(surface, payload)? {
+        "inactive" => payload.get(1..),
+        _ => None,
+    }
 }
 
 #[derive(Serialize)]
@@ -101,9 +113,15 @@ struct NotHex<'a> {
 }
 
 /// Writes one line as JSON.
-fn write_line(out: &mut impl Write, number: u64, line: &Line<'_>, secrets: bool) -> io::Result<()> {
+fn write_line(
+    out: &mut impl Write,
+    number: u64,
+    line: &Line<'_>,
+    secrets: bool,
+    seen: &Seen,
+) -> io::Result<()> {
     match line {
-        Line::Good(decoded) => write_good(out, decoded, secrets)?,
+        Line::Good(decoded) => write_good(out, decoded, secrets, seen)?,
         Line::Malformed(fault) => serde_json::to_writer(
             &mut *out,
             &Rejected {
@@ -124,7 +142,12 @@ fn write_line(out: &mut impl Write, number: u64, line: &Line<'_>, secrets: bool)
     writeln!(out)
 }
 
-fn write_good(out: &mut impl Write, decoded: &Decoded<'_>, secrets: bool) -> io::Result<()> {
+fn write_good(
+    out: &mut impl Write,
+    decoded: &Decoded<'_>,
+    secrets: bool,
+    seen: &Seen,
+) -> io::Result<()> {
     write!(
         out,
         r#"{{"verdict":"accept","kind":"{}","value":"#,
@@ -143,7 +166,7 @@ fn write_good(out: &mut impl Write, decoded: &Decoded<'_>, secrets: bool) -> io:
             }
             write!(out, "}}")?;
         }
-        Said::Secrets(text) if !secrets => write!(out, "{}", masked(text))?,
+        Said::Secrets(text) if !secrets => write!(out, "{}", masked(text, seen))?,
         Said::Json(text) | Said::Secrets(text) if decode::depth(text) > DEEPEST => {
             let bytes = text.len();
             write!(
@@ -151,7 +174,7 @@ fn write_good(out: &mut impl Write, decoded: &Decoded<'_>, secrets: bool) -> io:
                 r#"null,"omitted":"{bytes} bytes of JSON nested deeper than {DEEPEST}""#
             )?;
         }
-        Said::Json(text) | Said::Secrets(text) => one_line(out, text.trim_ascii())?,
+        Said::Json(text) | Said::Secrets(text) => one_line(out, &seen.json(text.trim_ascii()))?,
     }
     write!(out, "}}")
 }
@@ -175,7 +198,7 @@ fn one_line(out: &mut impl Write, text: &str) -> io::Result<()> {
 }
 
 /// An object of secrets as JSON: each name, and in the place of each value its length.
-fn masked(text: &str) -> String {
+fn masked(text: &str, seen: &Seen) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let Some(members) = decode::members(text) else {
         return quoted(&stand_in(text.len()));
@@ -185,7 +208,7 @@ fn masked(text: &str) -> String {
         let bare = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
         format!(
             "{}:{}",
-            quoted(name),
+            quoted(&seen.text(name)),
             quoted(&stand_in(bare.unwrap_or(raw).len()))
         )
     });

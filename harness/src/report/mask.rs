@@ -4,11 +4,16 @@
 //! of and answered by a vault. Every text and number that was seen in such a place is looked for in everything that is
 //! shown, in any spelling that JSON allows.
 
+mod seen;
+
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use diverge_protocol::transcript::Transcript;
 
 use super::reading::read;
+
+pub(crate) use seen::Seen;
 
 /// Shorter texts are not masked by value: they would mask words that have nothing to do with them, and so give
 /// themselves away.
@@ -35,7 +40,7 @@ impl Mask {
             }
         }
         secrets.retain(|secret| secret.len() >= SHORTEST);
-        secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.sort_unstable_by(|a, b| longest_first(a, b));
         secrets.dedup();
         let mut begins = Vec::new();
         if !secrets.is_empty() {
@@ -46,6 +51,33 @@ impl Mask {
                 .for_each(|secret| begins[usize::from(secret[0])] = true);
         }
         Self { secrets, begins }
+    }
+
+    /// Adds a secret; says whether it is new.
+    fn add(&mut self, secret: &[u8]) -> bool {
+        let Err(at) = self.find(secret) else {
+            return false;
+        };
+        self.begins.resize(256, false);
+        self.begins[usize::from(b'\\')] = true;
+        if let Some(first) = secret.first() {
+            self.begins[usize::from(*first)] = true;
+        }
+        self.secrets.insert(at, secret.to_vec());
+        true
+    }
+
+    /// Takes a secret out again.
+    fn forget(&mut self, secret: &[u8]) {
+        if let Ok(at) = self.find(secret) {
+            self.secrets.remove(at);
+        }
+    }
+
+    /// Where a secret is, or where it belongs.
+    fn find(&self, secret: &[u8]) -> Result<usize, usize> {
+        self.secrets
+            .binary_search_by(|it| longest_first(it, secret))
     }
 
     /// `text` with every secret replaced by its length.
@@ -103,6 +135,11 @@ impl Mask {
             .iter()
             .find_map(|secret| Some((spelled(bytes, secret)?, secret.as_slice())))
     }
+}
+
+/// The order of a mask's secrets.
+fn longest_first(a: &[u8], b: &[u8]) -> Ordering {
+    b.len().cmp(&a.len()).then_with(|| a.cmp(b))
 }
 
 /// What is shown in the place of a secret.

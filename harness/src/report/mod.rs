@@ -21,7 +21,7 @@ use diverge_protocol::scenario::Iut;
 
 pub use jsonl::Jsonl;
 pub use mask::Mask;
-pub(crate) use mask::stand_in;
+pub(crate) use mask::{Seen, stand_in};
 pub use pretty::Pretty;
 pub(crate) use tell::tell;
 pub use transcripts::Transcripts;

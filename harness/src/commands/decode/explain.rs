@@ -9,6 +9,7 @@ use diverge_protocol::wire::Malformed;
 use super::{Line, masked};
 use crate::cli::DecodeArgs;
 use crate::decode::{self, Decoded, Place, Said};
+use crate::report::Seen;
 use crate::report::style::{self, BAD, GOOD, QUIET, STRONG, count, paint, printable, wrap};
 
 /// Columns that the labels take.
@@ -27,6 +28,7 @@ pub(super) fn write(
     args: &DecodeArgs,
     payload: &[u8],
     line: &Line<'_>,
+    seen: &Seen,
 ) -> io::Result<()> {
     let mut story = String::new();
     let about = format!("{}, {}", args.frame.name(), count(payload.len(), "byte"));
@@ -43,7 +45,7 @@ pub(super) fn write(
     };
     let _ = writeln!(story, "line {number}  {verdict}  {}", paint(QUIET, about));
     match line {
-        Line::Good(decoded) => good(&mut story, args, payload, decoded),
+        Line::Good(decoded) => good(&mut story, args, payload, decoded, seen),
         Line::Malformed(fault) => malformed(&mut story, args, payload, fault),
         Line::NotHex(why) => entry(&mut story, "because", why),
     }
@@ -56,10 +58,10 @@ fn entry(story: &mut String, name: &str, text: &str) {
     let _ = writeln!(story, "{label}{}", wrapped.trim_start());
 }
 
-fn good(story: &mut String, args: &DecodeArgs, payload: &[u8], decoded: &Decoded<'_>) {
+fn good(story: &mut String, args: &DecodeArgs, payload: &[u8], decoded: &Decoded<'_>, seen: &Seen) {
     let mut places = decode::map(args.frame, payload);
     if let Said::Json(text) | Said::Secrets(text) = &decoded.said {
-        places.extend(members_of(payload.len() - text.len(), text));
+        places.extend(members_of(payload.len() - text.len(), text, seen));
     }
     bytes(story, &places);
     let value = match &decoded.said {
@@ -79,8 +81,8 @@ fn good(story: &mut String, args: &DecodeArgs, payload: &[u8], decoded: &Decoded
             }
             return;
         }
-        Said::Secrets(text) if !args.show_secrets => masked(text),
-        Said::Secrets(text) | Said::Json(text) => (*text).to_owned(),
+        Said::Secrets(text) if !args.show_secrets => masked(text, seen),
+        Said::Secrets(text) | Said::Json(text) => seen.json(text),
     };
     let mut name = "value";
     for line in pretty(value.trim_ascii()) {
@@ -146,7 +148,7 @@ fn bytes(story: &mut String, places: &[Place]) {
 }
 
 /// Where the members of an object stand that begins behind `start` bytes.
-fn members_of(start: usize, text: &str) -> Vec<Place> {
+fn members_of(start: usize, text: &str, seen: &Seen) -> Vec<Place> {
     let members = decode::members(text).unwrap_or_default();
     let more = members.len().saturating_sub(MEMBERS);
     let mut places: Vec<Place> = members
@@ -158,7 +160,7 @@ fn members_of(start: usize, text: &str) -> Vec<Place> {
             let kind = kind_of(value.get());
             Some(Place {
                 bytes,
-                what: format!("· {}: {kind}", style::fit(name, 40)),
+                what: format!("· {}: {kind}", style::fit(&seen.text(name), 40)),
             })
         })
         .collect();
