@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use diverge_protocol::rules::Revision;
@@ -12,6 +13,7 @@ use diverge_protocol::wire::agent_event::EventRevision;
 
 use crate::commands;
 use crate::decode::Surface;
+use crate::order::Shard;
 use crate::verdict::Exit;
 
 /// Finds out whether a Diverge provider does what the protocol says, and says exactly where it does not.
@@ -21,8 +23,9 @@ use crate::verdict::Exit;
 #[derive(Debug, Parser)]
 #[command(name = "diverge-conformance", version, max_term_width = 110)]
 #[command(
-    after_help = "Exit codes: 0 conforms; 1 a scenario failed or was inconclusive, or none passed; 2 usage or \
-    a scenario file at fault; 4 the implementation could not be started or reached; 5 the harness is at fault."
+    after_help = "Exit codes: 0 conforms; 1 a scenario failed, was unstable or inconclusive, or none passed; \
+    2 usage or a scenario file at fault; 3 a baseline entry is stale, matches nothing or is past its date; \
+    4 the implementation could not be started or reached; 5 the harness is at fault."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -188,6 +191,24 @@ pub struct RunArgs {
     /// Warnings fail the run
     #[arg(long)]
     pub strict: bool,
+    /// Failures that are known and expected: only what is new fails the run
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write what fails now into the baseline, and take out of it what does not any more
+    #[arg(long, requires = "baseline")]
+    pub bless: bool,
+    /// Why what is blessed is expected to fail
+    #[arg(long, value_name = "TEXT", requires = "bless", value_parser = NonEmptyStringValueParser::new())]
+    pub reason: Option<String>,
+    /// Play only the K-th of N parts of the selection
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<Shard>,
+    /// Play everything N times; a scenario whose verdict differs is unstable
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// Play in an order that this number decides
+    #[arg(long, value_name = "SEED")]
+    pub shuffle: Option<u64>,
     /// Write each scenario's transcript into this directory, as JSON Lines
     #[arg(long, value_name = "DIR")]
     pub transcripts: Option<PathBuf>,

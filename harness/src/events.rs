@@ -134,6 +134,7 @@ impl Judge {
                 .collect(),
             evaluated: u32::try_from(self.lines).unwrap_or(u32::MAX),
             transcript: Transcript::default(),
+            expectation: None,
         }
     }
 

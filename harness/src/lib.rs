@@ -7,19 +7,24 @@
 //! - [`events`]: a stream of agent events as the implementation, and the emitters that its rules are tried on.
 //! - [`play`]: plays one scenario across all roles and judges it.
 //! - [`runner`]: what a run tells, and what it comes to.
+//! - [`order`]: which part of a selection is played, in which order and how often.
+//! - [`baseline`]: failures that are known and expected.
 //! - [`report`]: results for people and for programs.
 //! - [`mutants`]: tries the scenarios on hollow peers, faults and conforming variants of the reference.
 //! - [`cli`]: the command line over all of it.
 
+pub mod baseline;
 pub mod cli;
 mod commands;
 pub mod config;
 mod decode;
 pub mod events;
+mod files;
 pub mod iut;
 pub mod kinds;
 mod lines;
 pub mod mutants;
+pub mod order;
 pub mod play;
 pub mod process;
 pub mod report;

@@ -1,6 +1,6 @@
 //! The scenarios that come with the harness, and those that a user names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -141,6 +141,17 @@ pub fn select(iut: Iut, selection: &Selection) -> Result<Vec<Arc<Scenario>>, Sel
         selected.extend(from_files);
     }
     Ok(selected)
+}
+
+/// Keeps only the scenarios with these ids, in the order of the ids.
+pub fn keep(scenarios: &mut Vec<Arc<Scenario>>, ids: &[String]) {
+    let places: HashMap<&str, usize> = ids
+        .iter()
+        .enumerate()
+        .map(|(at, id)| (id.as_str(), at))
+        .collect();
+    scenarios.retain(|scenario| places.contains_key(scenario.id.as_str()));
+    scenarios.sort_by_key(|scenario| places.get(scenario.id.as_str()).copied());
 }
 
 /// Whether a pattern names a file: one that is there, or one that could only be meant as such.

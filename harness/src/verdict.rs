@@ -19,16 +19,25 @@ pub enum Verdict {
     NotApplicable,
     /// A control broke, or the harness was starved.
     Inconclusive,
+    /// It did not pass, as the baseline says it would not.
+    ExpectedFail,
+    /// It passed, though the baseline says that it would not.
+    Stale,
+    /// Played several times, it came to different verdicts.
+    Unstable,
 }
 
 impl Verdict {
     /// Every verdict, in the order of summaries.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::Pass,
         Self::Fail,
         Self::Warn,
         Self::NotApplicable,
         Self::Inconclusive,
+        Self::ExpectedFail,
+        Self::Stale,
+        Self::Unstable,
     ];
 
     /// Its name in results.
@@ -40,8 +49,22 @@ impl Verdict {
             Self::Warn => "warn",
             Self::NotApplicable => "not_applicable",
             Self::Inconclusive => "inconclusive",
+            Self::ExpectedFail => "expected_fail",
+            Self::Stale => "stale",
+            Self::Unstable => "unstable",
         }
     }
+}
+
+/// What a baseline expects of a scenario, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    /// Why a failure is expected.
+    pub reason: String,
+    /// Where more is told about it.
+    pub link: Option<String>,
+    /// The verdict that the scenario has without the baseline.
+    pub verdict: Verdict,
 }
 
 /// How a scenario left the path of its script.
@@ -88,6 +111,8 @@ pub struct Outcome {
     pub evaluated: u32,
     /// What happened.
     pub transcript: Transcript,
+    /// The baseline's entry that decided the verdict.
+    pub expectation: Option<Expectation>,
 }
 
 impl Outcome {
@@ -106,6 +131,7 @@ impl Outcome {
             readings: Vec::new(),
             evaluated: 0,
             transcript: Transcript::default(),
+            expectation: None,
         }
     }
 
@@ -127,7 +153,7 @@ impl Outcome {
 /// How many scenarios got each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
-    counts: [usize; 5],
+    counts: [usize; Verdict::ALL.len()],
 }
 
 impl Summary {
@@ -161,10 +187,12 @@ impl Summary {
 pub enum Exit {
     /// 0: the implementation conforms.
     Conforms,
-    /// 1: a scenario failed or was inconclusive, or none passed.
+    /// 1: a scenario failed, was unstable or inconclusive, or none passed.
     Fails,
     /// 2: the command line or a scenario file is at fault.
     Usage,
+    /// 3: the baseline has an entry that is stale, matches nothing or is past its date.
+    Stale,
     /// 4: the implementation could not be started or reached.
     Unreachable,
     /// 5: the harness is at fault.
@@ -179,12 +207,13 @@ impl Exit {
             Self::Conforms => 0,
             Self::Fails => 1,
             Self::Usage => 2,
+            Self::Stale => 3,
             Self::Unreachable => 4,
             Self::Harness => 5,
         }
     }
 
-    /// Where several apply, the one that counts: the first of 2, 5, 4, 1, 0.
+    /// Where several apply, the one that counts: the first of 2, 5, 4, 1, 3, 0.
     #[must_use]
     pub fn worst(self, other: Self) -> Self {
         let rank = |exit: Self| match exit {
@@ -192,7 +221,8 @@ impl Exit {
             Self::Harness => 1,
             Self::Unreachable => 2,
             Self::Fails => 3,
-            Self::Conforms => 4,
+            Self::Stale => 4,
+            Self::Conforms => 5,
         };
         if rank(self) <= rank(other) {
             self

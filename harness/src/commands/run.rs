@@ -7,15 +7,17 @@ use diverge_protocol::scenario::Iut;
 
 use super::interrupt::Interrupt;
 use super::{complain, complain_of};
+use crate::baseline::{self, Baseline, BaselineError, Reckoning};
 use crate::cli::{EventsRevisionArg, Format, RevisionArg, RunArgs};
 use crate::config::Config;
 use crate::iut::{Plug, PlugError};
 use crate::kinds::{self, Kind, Selection, Setting, Trial};
+use crate::order::{Order, Repeated};
 use crate::play::Patience;
 use crate::report::{Heading, Jsonl, Pretty, Reporter, Transcripts};
 use crate::runner::{Finished, Progress};
 use crate::suite::SelectError;
-use crate::verdict::Exit;
+use crate::verdict::{Exit, Summary};
 
 pub(crate) async fn run(args: &RunArgs) -> Exit {
     let others = args.iut.is_some_and(|iut| iut.iut() != Iut::Events);
@@ -43,33 +45,78 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    let mut baseline = match baseline(args) {
+        Ok(baseline) => baseline,
+        Err(error) => {
+            complain(&error.to_string());
+            return Exit::Usage;
+        }
+    };
     let mut reporter: Box<dyn Reporter + Send> = match args.format {
         Format::Pretty => Box::new(Pretty::default()),
         Format::Jsonl => Box::new(Jsonl::default()),
     };
     let mut interrupt = Interrupt::listen();
-    let playing = play(&parts, reporter.as_mut(), transcripts.as_ref());
+    let playing = play(
+        &parts,
+        reporter.as_mut(),
+        transcripts.as_ref(),
+        baseline.as_mut(),
+    );
     let played = tokio::select! {
-        played = playing => played,
-        () = interrupt.came() => {
-            // Dropping the run has ended what it started.
-            complain("interrupted");
-            return Exit::Fails;
-        }
+        played = playing => Some(played),
+        () = interrupt.came() => None,
     };
-    match played {
-        Ok((exit, whole)) => {
-            reporter.finish(&whole);
-            exit
-        }
-        Err(error) => {
-            complain(&error.to_string());
-            match error {
-                PlugError::NoAddress(_) => Exit::Usage,
-                _ => Exit::Unreachable,
+    let (exit, why) = match played {
+        Some(Ok((exit, mut whole))) => match reckon(args, &parts, &whole, baseline) {
+            Ok(reckoning) => {
+                whole.baseline = reckoning;
+                reporter.finish(&whole);
+                return exit.worst(whole.baseline_exit());
             }
-        }
-    }
+            Err(error) => (Exit::Usage, error.to_string()),
+        },
+        Some(Err(error)) => match error {
+            PlugError::NoAddress(_) => (Exit::Usage, error.to_string()),
+            _ => (Exit::Unreachable, error.to_string()),
+        },
+        // Dropping the run has ended what it started.
+        None => (Exit::Fails, "interrupted".to_owned()),
+    };
+    complain(&why);
+    reporter.abandon(exit, &why);
+    exit
+}
+
+/// The baseline that is asked for.
+fn baseline(args: &RunArgs) -> Result<Option<Baseline>, BaselineError> {
+    let Some(path) = &args.baseline else {
+        return Ok(None);
+    };
+    let loaded = if args.bless {
+        Baseline::load_to_bless(path, args.reason.as_deref(), args.strict)
+    } else {
+        Baseline::load(path)
+    };
+    loaded.map(Some)
+}
+
+/// What the baseline came to; where it is to be blessed, it is written.
+fn reckon(
+    args: &RunArgs,
+    parts: &[Part],
+    whole: &Finished,
+    baseline: Option<Baseline>,
+) -> Result<Option<Reckoning>, BaselineError> {
+    let iuts: Vec<Iut> = parts.iter().map(|part| part.heading.iut).collect();
+    let ids = parts.iter().flat_map(|part| part.trial.ids()).collect();
+    let selection = baseline::Selection {
+        iuts: &iuts,
+        ids: &ids,
+        whole: args.scenario.is_empty() && args.shard.is_none() && args.revision.is_none(),
+        ended: whole.stopped.is_none(),
+    };
+    baseline.map(|it| it.close(selection)).transpose()
 }
 
 /// A part of the run, with what its report says at the head.
@@ -83,18 +130,28 @@ async fn play(
     parts: &[Part],
     reporter: &mut (dyn Reporter + Send),
     transcripts: Option<&Transcripts>,
+    mut baseline: Option<&mut Baseline>,
 ) -> Result<(Exit, Finished), PlugError> {
     let mut exit = Exit::Conforms;
     let mut whole = Finished::default();
     for part in parts {
         reporter.begin(&part.heading);
-        let mut progress = |progress: Progress| {
-            if let (Progress::Done(outcome), Some(transcripts)) = (&progress, transcripts) {
-                transcripts.write(outcome);
+        let (mut counts, mut without) = (Summary::default(), None::<Summary>);
+        let mut progress = |mut progress: Progress| {
+            if let Progress::Done(outcome) = &mut progress {
+                if let Some(transcripts) = transcripts {
+                    transcripts.write(outcome);
+                }
+                if let Some(baseline) = &mut baseline {
+                    without.get_or_insert_default().add(outcome.verdict);
+                    baseline.judge(outcome, &part.heading);
+                }
+                counts.add(outcome.verdict);
             }
             reporter.progress(&progress);
         };
-        let finished = part.trial.play(&mut progress).await?;
+        let mut finished = part.trial.play(&mut progress).await?;
+        (finished.summary, finished.without) = (counts, without);
         reporter.end(&finished);
         exit = exit.worst(finished.exit());
         whole.strict = finished.strict;
@@ -125,7 +182,8 @@ fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
             }
             Err(error) => return Err(NotRun::Selection(error)),
         };
-        parts.extend(trials.into_iter().map(|trial| Part {
+        let trials = trials.into_iter().filter_map(|trial| arranged(args, trial));
+        parts.extend(trials.map(|trial| Part {
             heading: Heading {
                 iut: trial.iut(),
                 revision: trial.revision(),
@@ -140,10 +198,29 @@ fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
     match (parts.is_empty(), nothing) {
         (false, _) => Ok(parts),
         (true, Some(nothing)) => Err(NotRun::Selection(nothing)),
+        (true, None) if args.shard.is_some() => Err(NotRun::Usage(
+            "that shard is empty: there are fewer scenarios than shards".to_owned(),
+        )),
         (true, None) => Err(NotRun::Usage(
             "no scenario of that revision is built in".to_owned(),
         )),
     }
+}
+
+/// The trial with what is left of it, in the order and as often as asked for; `None` where nothing is left.
+fn arranged(args: &RunArgs, mut trial: Box<dyn Trial>) -> Option<Box<dyn Trial>> {
+    let order = Order {
+        shard: args.shard,
+        shuffle: args.shuffle,
+    };
+    trial.keep(&order.arrange(trial.ids()));
+    if trial.scenarios() == 0 {
+        return None;
+    }
+    Some(match args.repeat {
+        0 | 1 => trial,
+        times => Box::new(Repeated::new(trial, times)),
+    })
 }
 
 /// The kinds that are judged: the one that is named, or the one that has the mutant, or all of them.

@@ -77,8 +77,12 @@ impl Trial for Judged {
         None
     }
 
-    fn scenarios(&self) -> usize {
-        self.ids.len()
+    fn ids(&self) -> Vec<String> {
+        self.ids.iter().cloned().collect()
+    }
+
+    fn keep(&mut self, ids: &[String]) {
+        self.ids.retain(|id| ids.contains(id));
     }
 
     fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {

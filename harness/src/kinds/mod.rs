@@ -66,8 +66,16 @@ pub trait Trial: Send + Sync {
     /// The revision, where the kind has revisions.
     fn revision(&self) -> Option<Revision>;
 
+    /// The ids of the results that there will be, in the order in which their scenarios are played.
+    fn ids(&self) -> Vec<String>;
+
     /// How many results there will be.
-    fn scenarios(&self) -> usize;
+    fn scenarios(&self) -> usize {
+        self.ids().len()
+    }
+
+    /// Plays only these of its scenarios, in this order where it has one.
+    fn keep(&mut self, ids: &[String]);
 
     /// Plays the scenarios, and tells each result as it comes. Dropping the future ends what was started.
     fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a>;
@@ -151,6 +159,15 @@ impl Entry {
 #[must_use]
 pub fn all() -> &'static [&'static dyn Kind] {
     &[&provider::Provider, &events::Events]
+}
+
+/// The id of every result that a built-in scenario can have.
+#[must_use]
+pub fn every_id() -> Vec<String> {
+    let entries = all()
+        .iter()
+        .flat_map(|kind| kind.entries().unwrap_or_default());
+    entries.map(|entry| entry.id).collect()
 }
 
 /// The kind of that name, where it is built.

@@ -122,6 +122,9 @@ fn verdict(outcome: &Outcome) -> String {
         Verdict::Warn => "warn",
         Verdict::NotApplicable => "n/a",
         Verdict::Inconclusive => "inconclusive",
+        Verdict::ExpectedFail => "expected",
+        Verdict::Stale => "STALE",
+        Verdict::Unstable => "UNSTABLE",
     };
     let padding = " ".repeat(LABEL.saturating_sub(word.len()));
     format!(

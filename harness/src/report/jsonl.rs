@@ -6,7 +6,9 @@ use diverge_protocol::rules::RequirementId;
 use serde::Serialize;
 
 use super::mask::Mask;
+use super::record::Counts;
 use super::{Heading, Reporter};
+use crate::baseline::Finding;
 use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Summary, Verdict};
 
@@ -48,7 +50,20 @@ impl Reporter for Jsonl {
     }
 
     fn finish(&mut self, whole: &Finished) {
-        print(&SummaryLine::of(&whole.summary));
+        for finding in whole.baseline.iter().flat_map(|it| &it.findings) {
+            print(&BaselineLine::of(finding));
+        }
+        let mut line = SummaryLine::of(&whole.summary);
+        line.without_baseline =
+            whole
+                .without
+                .as_ref()
+                .zip(whole.exit_without())
+                .map(|(counts, exit)| WithoutBaseline {
+                    exit: exit.code(),
+                    counts: Counts::of(counts),
+                });
+        print(&line);
     }
 }
 
@@ -82,7 +97,11 @@ struct Failed<'a> {
 
 impl<'a> ScenarioLine<'a> {
     fn of(outcome: &'a Outcome, secrets: &[String]) -> Self {
-        let failed = matches!(outcome.verdict, Verdict::Fail | Verdict::Warn);
+        let without = outcome
+            .expectation
+            .as_ref()
+            .map_or(outcome.verdict, |it| it.verdict);
+        let failed = matches!(without, Verdict::Fail | Verdict::Warn | Verdict::Unstable);
         let masked = |message: &str| Mask::of(&outcome.transcript, secrets).text(message);
         Self {
             event: "scenario",
@@ -106,33 +125,53 @@ impl<'a> ScenarioLine<'a> {
     }
 }
 
+/// An entry of the baseline that turns the run red.
+#[derive(Serialize)]
+struct BaselineLine<'a> {
+    event: &'static str,
+    trouble: &'static str,
+    entry: &'a str,
+    line: usize,
+    message: &'a str,
+}
+
+impl<'a> BaselineLine<'a> {
+    fn of(finding: &'a Finding) -> Self {
+        Self {
+            event: "baseline",
+            trouble: finding.trouble.as_str(),
+            entry: &finding.entry,
+            line: finding.line,
+            message: &finding.message,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct SummaryLine {
     event: &'static str,
-    pass: usize,
-    fail: usize,
-    warn: usize,
-    not_applicable: usize,
-    inconclusive: usize,
-    expected_fail: usize,
-    stale: usize,
-    unstable: usize,
+    #[serde(flatten)]
+    counts: Counts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_baseline: Option<WithoutBaseline>,
 }
 
 impl SummaryLine {
     fn of(summary: &Summary) -> Self {
         Self {
             event: "summary",
-            pass: summary.count(Verdict::Pass),
-            fail: summary.count(Verdict::Fail),
-            warn: summary.count(Verdict::Warn),
-            not_applicable: summary.count(Verdict::NotApplicable),
-            inconclusive: summary.count(Verdict::Inconclusive),
-            expected_fail: 0,
-            stale: 0,
-            unstable: 0,
+            counts: Counts::of(summary),
+            without_baseline: None,
         }
     }
+}
+
+/// What the run would have come to without its baseline.
+#[derive(Serialize)]
+struct WithoutBaseline {
+    exit: u8,
+    #[serde(flatten)]
+    counts: Counts,
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ mod mask;
 mod pretty;
 pub(crate) mod prose;
 mod reading;
+mod record;
 pub(crate) mod style;
 mod tally;
 mod tell;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod transcripts;
 
 use diverge_protocol::rules::Revision;
@@ -27,6 +28,7 @@ pub(crate) use tell::tell;
 pub use transcripts::Transcripts;
 
 use crate::runner::{Finished, Progress};
+use crate::verdict::Exit;
 
 /// What a report says at its head and needs for its replay commands.
 #[derive(Debug, Clone)]
@@ -55,4 +57,6 @@ pub trait Reporter {
     fn end(&mut self, finished: &Finished);
     /// All parts are over; `whole` is the sum of what they came to.
     fn finish(&mut self, whole: &Finished);
+    /// The run ends here, before all of it was played.
+    fn abandon(&mut self, _exit: Exit, _why: &str) {}
 }

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::mask::Mask;
 use super::style::{self, QUIET, STRONG, paint, say};
-use super::tally::{Tally, closing, section};
+use super::tally::{self, Tally, closing, section};
 use super::{Heading, Reporter, failure};
 use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Summary, Verdict};
@@ -66,7 +66,13 @@ impl Part {
     fn done(&mut self, outcome: &Outcome) {
         self.summary.add(outcome.verdict);
         self.tally.add(outcome, &self.mask_of(outcome));
-        let shown = [Verdict::Fail, Verdict::Warn, Verdict::Inconclusive];
+        let shown = [
+            Verdict::Fail,
+            Verdict::Unstable,
+            Verdict::Stale,
+            Verdict::Warn,
+            Verdict::Inconclusive,
+        ];
         let counts = shown
             .iter()
             .filter(|verdict| self.summary.count(**verdict) > 0);
@@ -76,8 +82,8 @@ impl Part {
         self.bar.set_message(counts.join(", "));
         self.bar.inc(1);
         match outcome.verdict {
-            Verdict::Pass | Verdict::NotApplicable => {}
-            Verdict::Fail | Verdict::Inconclusive => {
+            Verdict::Pass | Verdict::NotApplicable | Verdict::ExpectedFail | Verdict::Stale => {}
+            Verdict::Fail | Verdict::Inconclusive | Verdict::Unstable => {
                 let story = self.failures.tell(outcome, &self.heading);
                 self.bar.suspend(|| say(&story));
             }
@@ -196,8 +202,15 @@ impl Reporter for Pretty {
         }
     }
 
-    /// Each part has had its own last line.
-    fn finish(&mut self, _whole: &Finished) {}
+    /// Each part has had its own last line; what is left is what the baseline as a whole came to.
+    fn finish(&mut self, whole: &Finished) {
+        if let Some(reckoning) = &whole.baseline {
+            let told = tally::reckoning(reckoning);
+            if !told.is_empty() {
+                say(&format!("\n{}", told.trim_end()));
+            }
+        }
+    }
 }
 
 impl Part {
@@ -221,6 +234,7 @@ impl Part {
         };
         let sections = [
             section(head, std::iter::once(std::mem::take(&mut self.warned))),
+            self.tally.expected(),
             self.tally.not_applicable(),
             self.tally.readings(),
             self.tally.slowest(),

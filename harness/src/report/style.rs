@@ -21,9 +21,9 @@ pub(crate) const QUIET: Style = Style::new().dimmed();
 pub(crate) fn of(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Pass => GOOD,
-        Verdict::Fail => BAD,
+        Verdict::Fail | Verdict::Stale | Verdict::Unstable => BAD,
         Verdict::Warn | Verdict::Inconclusive => ODD,
-        Verdict::NotApplicable => QUIET,
+        Verdict::NotApplicable | Verdict::ExpectedFail => QUIET,
     }
 }
 

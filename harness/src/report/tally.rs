@@ -8,12 +8,26 @@ use diverge_protocol::rules::RequirementId;
 use super::failure::is_provisional;
 use super::mask::Mask;
 use super::style::{self, BAD, GOOD, ODD, QUIET, STRONG, WIDTH, paint, wrap};
+use crate::baseline::Reckoning;
 use crate::runner::Finished;
 use crate::verdict::{Exit, Outcome, Summary, Verdict};
 
 /// Below this many scenarios nobody asks which were the slowest.
 const FEW: usize = 10;
 const SLOWEST: usize = 10;
+/// The columns of the table of topics.
+const COLUMNS: [(Verdict, &str); 8] = [
+    (Verdict::Pass, "pass"),
+    (Verdict::Fail, "fail"),
+    (Verdict::Unstable, "unstable"),
+    (Verdict::Warn, "warn"),
+    (Verdict::NotApplicable, "n/a"),
+    (Verdict::Inconclusive, "inconclusive"),
+    (Verdict::ExpectedFail, "expected"),
+    (Verdict::Stale, "stale"),
+];
+/// Verdicts that only a baseline or repetitions give have a column only where there are some.
+const RARE: [Verdict; 3] = [Verdict::Unstable, Verdict::ExpectedFail, Verdict::Stale];
 /// How many ids of one group are named.
 const NAMED: usize = 12;
 /// Stands for a space at which no line may end.
@@ -34,6 +48,8 @@ struct Kept {
     verdict: Verdict,
     duration: Duration,
     message: String,
+    /// Why it is expected to fail.
+    reason: String,
     readings: Vec<String>,
     /// Whether the catalogue has several readings of what it tests.
     open: bool,
@@ -51,6 +67,10 @@ impl Tally {
             verdict: outcome.verdict,
             duration: outcome.duration,
             message: style::printable(&mask.text(message)),
+            reason: outcome.expectation.as_ref().map_or_else(String::new, |it| {
+                let link = it.link.as_ref().map(|link| format!(" ({link})"));
+                style::printable(&mask.text(&(it.reason.clone() + &link.unwrap_or_default())))
+            }),
             readings: outcome
                 .readings
                 .iter()
@@ -73,6 +93,18 @@ impl Tally {
         self.results
             .iter()
             .filter(move |result| result.verdict == verdict)
+    }
+
+    /// Which scenarios failed as the baseline says, by reason.
+    pub(super) fn expected(&self) -> Option<String> {
+        let reasons = grouped(
+            self.of(Verdict::ExpectedFail)
+                .map(|result| (result.reason.clone(), &*result.id)),
+        );
+        section(
+            "expected to fail",
+            reasons.iter().map(|(reason, ids)| group(reason, ids)),
+        )
     }
 
     /// Which scenarios were not applicable, by reason.
@@ -188,15 +220,18 @@ impl Tally {
             .max()
             .unwrap_or_default()
             .max("topic".len());
-        let heads = ["scenarios", "pass", "fail", "warn", "n/a", "inconclusive"];
-        let mut table = format!("{:<wide$}", "topic");
-        heads
+        let columns: Vec<(Verdict, &str)> = COLUMNS
+            .into_iter()
+            .filter(|(verdict, _)| !RARE.contains(verdict) || all.count(*verdict) > 0)
+            .collect();
+        let mut table = format!("{:<wide$}  scenarios", "topic");
+        columns
             .iter()
-            .for_each(|head| table.push_str(&format!("  {head}")));
+            .for_each(|(_, head)| table.push_str(&format!("  {head}")));
         table = format!("{}\n", paint(STRONG, table));
         let mut row = |name: &str, summary: &Summary| {
             table.push_str(&format!("{name:<wide$}  {:>9}", summary.total()));
-            for (verdict, head) in Verdict::ALL.iter().zip(&heads[1..]) {
+            for (verdict, head) in &columns {
                 let number = summary.count(*verdict);
                 let width = head.len() + 2;
                 table.push_str(&if number == 0 {
@@ -232,13 +267,91 @@ impl Tally {
     }
 }
 
-/// The last line: what it all comes to.
+/// What a baseline came to: the entries that turn the run red, and what is to be done about them.
+pub(super) fn reckoning(reckoning: &Reckoning) -> String {
+    let path = style::printable(&reckoning.path);
+    let findings = reckoning.findings.iter().map(|finding| {
+        let word = finding.trouble.as_str().to_uppercase();
+        let names = style::printable(&finding.entry);
+        let message = wrap(&style::printable(&finding.message), "              ");
+        let place = paint(QUIET, format!("{path}:{}", finding.line));
+        format!(
+            "{}{}{}  {place}\n{message}\n",
+            paint(BAD, &word),
+            " ".repeat(14_usize.saturating_sub(word.len())),
+            paint(STRONG, names)
+        )
+    });
+    let mut text = section("the baseline", findings).unwrap_or_default();
+    if let Some(blessed) = &reckoning.blessed {
+        text.push_str(&format!(
+            "blessed {path}: {} added, {} removed, {} kept\n",
+            blessed.added, blessed.removed, blessed.kept
+        ));
+    }
+    if reckoning.unsaid > 0 {
+        let verb = if reckoning.unsaid == 1 {
+            "lacks"
+        } else {
+            "lack"
+        };
+        let entries = style::count(reckoning.unsaid, "entry").replace("entrys", "entries");
+        let line = format!("{entries} of {path} {verb} a reason: say why each is expected");
+        text.push_str(&paint(ODD, line));
+    }
+    text
+}
+
+/// The last line: what it all comes to; with a baseline, one more says what it would come to without.
 pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
+    let line = closing_line(finished, elapsed);
+    let without = finished.without.as_ref().zip(finished.exit_without());
+    match without.filter(|(counts, _)| **counts != finished.summary) {
+        None => line,
+        Some((counts, exit)) => {
+            let without = Finished {
+                summary: *counts,
+                strict: finished.strict,
+                stopped: finished.stopped.clone(),
+                unclaimed: finished.unclaimed.clone(),
+                ..Finished::default()
+            };
+            let counts = counted(&without).join(", ");
+            let (_, word) = word(&without, exit);
+            format!(
+                "{line}\n{}",
+                paint(QUIET, format!("without the baseline: {word}, {counts}"))
+            )
+        }
+    }
+}
+
+fn closing_line(finished: &Finished, elapsed: Duration) -> String {
+    let counts = counted(finished);
+    let (style, word) = word(finished, finished.exit());
+    let total = u32::try_from(finished.summary.total()).unwrap_or(u32::MAX);
+    let each = elapsed.checked_div(total).filter(|_| total > 1);
+    let each = each
+        .map(|each| format!(" ({:.1} ms a scenario)", each.as_secs_f64() * 1e3))
+        .unwrap_or_default();
+    let elapsed = elapsed.as_secs_f64();
+    format!(
+        "{}: {} in {elapsed:.2} s{each}",
+        paint(style, word),
+        counts.join(", ")
+    )
+}
+
+/// How many got each verdict, in words.
+fn counted(finished: &Finished) -> Vec<String> {
     let count = |verdict| finished.summary.count(verdict);
     let names = [
         (Verdict::Fail, "fail"),
+        (Verdict::Unstable, "unstable"),
         (Verdict::Inconclusive, "inconclusive"),
+        (Verdict::Stale, "stale"),
         (Verdict::Warn, "warn"),
+        (Verdict::ExpectedFail, "expected to fail"),
         (Verdict::Pass, "pass"),
         (Verdict::NotApplicable, "not applicable"),
     ];
@@ -253,28 +366,25 @@ pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
             "unclaimed connection",
         ));
     }
+    counts
+}
+
+/// What it comes to, in a word or two.
+fn word(finished: &Finished, exit: Exit) -> (anstyle::Style, &'static str) {
+    let count = |verdict| finished.summary.count(verdict);
     let broken = count(Verdict::Fail) > 0
+        || count(Verdict::Unstable) > 0
         || !finished.unclaimed.is_empty()
         || (finished.strict && count(Verdict::Warn) > 0);
-    let (style, word) = match finished.exit() {
+    match exit {
         Exit::Conforms => (GOOD, "conforms"),
         Exit::Fails if broken => (BAD, "does not conform"),
         Exit::Fails if count(Verdict::Inconclusive) > 0 => (ODD, "undecided"),
         Exit::Fails => (BAD, "nothing passed"),
+        Exit::Stale => (BAD, "the baseline is out of date"),
         Exit::Unreachable => (BAD, "not reached"),
         Exit::Usage | Exit::Harness => (BAD, "not judged"),
-    };
-    let total = u32::try_from(finished.summary.total()).unwrap_or(u32::MAX);
-    let each = elapsed.checked_div(total).filter(|_| total > 1);
-    let each = each
-        .map(|each| format!(" ({:.1} ms a scenario)", each.as_secs_f64() * 1e3))
-        .unwrap_or_default();
-    let elapsed = elapsed.as_secs_f64();
-    format!(
-        "{}: {} in {elapsed:.2} s{each}",
-        paint(style, word),
-        counts.join(", ")
-    )
+    }
 }
 
 /// A scenario's id without its case.

@@ -11,7 +11,7 @@ use diverge_protocol::wire::frame::{Frame, FrameType};
 use super::Heading;
 use crate::verdict::{Divergence, Outcome, Verdict};
 
-pub(super) fn heading() -> Heading {
+pub(crate) fn heading() -> Heading {
     Heading {
         iut: Iut::Provider,
         revision: None,
@@ -22,11 +22,11 @@ pub(super) fn heading() -> Heading {
     }
 }
 
-pub(super) fn id(name: &str) -> RequirementId {
+pub(crate) fn id(name: &str) -> RequirementId {
     RequirementId::new(name).expect("the catalogue has it")
 }
 
-pub(super) fn outcome(verdict: Verdict) -> Outcome {
+pub(crate) fn outcome(verdict: Verdict) -> Outcome {
     Outcome {
         id: "provider/streams/one-loop".to_owned(),
         title: "An example".to_owned(),
@@ -39,11 +39,12 @@ pub(super) fn outcome(verdict: Verdict) -> Outcome {
         readings: Vec::new(),
         evaluated: 3,
         transcript: Transcript::default(),
+        expectation: None,
     }
 }
 
 /// A chunk that was changed on its way.
-pub(super) fn failed() -> Outcome {
+pub(crate) fn failed() -> Outcome {
     let mut talk = Talk::default();
     talk.client(FrameType::Authorization, 0, 0, b"\0hunter2");
     talk.client(FrameType::Request, 1, 0, br#"{"image":{}}"#);
@@ -81,7 +82,7 @@ pub(super) fn failed() -> Outcome {
 }
 
 /// A transcript in the making: one client, one proxy.
-pub(super) struct Talk {
+pub(crate) struct Talk {
     pub transcript: Transcript,
     client: LinkId,
     begin: LinkId,
@@ -112,7 +113,7 @@ impl Talk {
             .record(at, link, sender, What::Binary(frame.encode()))
     }
 
-    pub(super) fn client(
+    pub(crate) fn client(
         &mut self,
         kind: FrameType,
         scope: u32,
@@ -126,7 +127,7 @@ impl Talk {
         )
     }
 
-    pub(super) fn provider(
+    pub(crate) fn provider(
         &mut self,
         kind: FrameType,
         scope: u32,
@@ -140,7 +141,7 @@ impl Talk {
         )
     }
 
-    pub(super) fn proxy(
+    pub(crate) fn proxy(
         &mut self,
         kind: FrameType,
         scope: u32,

@@ -84,6 +84,17 @@ pub enum Revision {
     Path,
 }
 
+impl Revision {
+    /// The revision's name on the command line and in data.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scope => "scope",
+            Self::Path => "path",
+        }
+    }
+}
+
 /// Where a requirement is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

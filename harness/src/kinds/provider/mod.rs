@@ -92,8 +92,12 @@ impl Trial for Judged {
         Some(Revision::Scope)
     }
 
-    fn scenarios(&self) -> usize {
-        self.scenarios.len()
+    fn ids(&self) -> Vec<String> {
+        self.scenarios.iter().map(|it| it.id.clone()).collect()
+    }
+
+    fn keep(&mut self, ids: &[String]) {
+        suite::keep(&mut self.scenarios, ids);
     }
 
     fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {
