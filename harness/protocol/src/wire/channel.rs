@@ -106,11 +106,11 @@ static TRANSFER: Shape = Shape::Object(&Object::open(&[
     required("id", Shape::Str),
     required("destination", PATH),
 ]));
-static ENQUEUE: Shape = Shape::Object(&Object::open(&[
+pub(super) static ENQUEUE: Shape = Shape::Object(&Object::open(&[
     required("key", Shape::Str),
     required("content", Shape::Array(&BLOCK)),
 ]));
-static DEQUEUE: Shape = Shape::Object(&Object::open(&[required("key", Shape::Str)]));
+pub(super) static DEQUEUE: Shape = Shape::Object(&Object::open(&[required("key", Shape::Str)]));
 
 impl ChannelAsk {
     /// Reads what stands behind the first byte of a channel request. A [`BeginChannel`](super::profile::BeginChannel)

@@ -5,6 +5,7 @@
 //! read with [`Malformed`]: the [`Rule`] broken and the place, without a byte of the payload itself.
 
 pub mod agent_event;
+pub mod agent_server;
 pub mod begin;
 pub mod channel;
 pub mod chunk;
@@ -24,6 +25,7 @@ pub mod request;
 pub mod run;
 mod scan;
 mod shape;
+pub mod sse;
 pub mod surface;
 mod tape;
 pub(crate) mod vocabulary;
