@@ -125,6 +125,23 @@ impl Response {
         (200..300).contains(&self.status)
     }
 
+    /// The next bytes of the body as they came, or none at its end.
+    ///
+    /// # Errors
+    /// When it breaks off.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, CallError> {
+        loop {
+            match self.body.frame().await {
+                None => return Ok(None),
+                Some(frame) => {
+                    if let Ok(bytes) = frame.map_err(broken)?.into_data() {
+                        return Ok(Some(bytes));
+                    }
+                }
+            }
+        }
+    }
+
     /// The whole body.
     ///
     /// # Errors
@@ -258,6 +275,26 @@ mod tests {
         assert_eq!(events.next().await.expect("an event"), Some("1".into()));
         drop(serving.await);
         assert!(matches!(events.next().await, Err(CallError::Broken(_))));
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_as_it_comes_up_to_where_it_breaks_off() {
+        let (address, _serving) = served(
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n",
+        )
+        .await;
+        let mut response = call(address, post("/run")).await.expect("an answer");
+        let mut next = async || response.chunk().await.expect("a body");
+        assert_eq!(next().await.as_deref(), Some(&b"a"[..]));
+        assert_eq!(next().await.as_deref(), Some(&b"bc"[..]));
+        assert_eq!(next().await, None);
+
+        let (address, serving) =
+            served(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n").await;
+        let mut response = call(address, post("/run")).await.expect("an answer");
+        assert_eq!(response.chunk().await.expect("a body"), Some("a".into()));
+        drop(serving.await);
+        assert!(matches!(response.chunk().await, Err(CallError::Broken(_))));
     }
 
     #[tokio::test]
