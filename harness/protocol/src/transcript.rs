@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::wire::vocabulary::vocabulary;
+
 /// One of the four parties of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -44,6 +46,49 @@ pub enum LinkKind {
     Client,
     /// Provider and proxy.
     Begin,
+    /// Provider and proxy, in the path revision: a WebSocket of its own for each exchange.
+    Path(AgentCall),
+    /// Proxy and agent server: one HTTP call.
+    Call,
+}
+
+impl LinkKind {
+    /// Who opens such a link, and who answers.
+    #[must_use]
+    pub fn roles(self) -> (Role, Role) {
+        match self {
+            Self::Client => (Role::Client, Role::Provider),
+            Self::Begin | Self::Path(_) => (Role::Provider, Role::Proxy),
+            Self::Call => (Role::Proxy, Role::AgentServer),
+        }
+    }
+
+    /// Its name in transcripts.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Begin => "begin",
+            Self::Path(_) => "path",
+            Self::Call => "call",
+        }
+    }
+}
+
+vocabulary! {
+    /// What an agent server is asked for over HTTP, and a proxy over a path of the path revision.
+    pub enum AgentCall {
+        /// Take the arguments, or the agent.
+        Register = "register",
+        /// Tell the schema of the arguments.
+        Schema = "schema",
+        /// Run a loop.
+        Run = "run",
+        /// Take a message into the running loop.
+        Enqueue = "enqueue",
+        /// Give waiting messages back.
+        Dequeue = "dequeue",
+    }
 }
 
 /// The run scope that a begin connection serves: the client link and the scope number of its run request.
@@ -87,8 +132,31 @@ pub enum What {
     Binary(Bytes),
     /// A text message, whole.
     Text(String),
-    /// The sender ended the link, by a close frame or without one.
+    /// An HTTP request, whole.
+    Request {
+        /// Its method.
+        method: String,
+        /// Its path.
+        path: String,
+        /// Its body.
+        body: Bytes,
+    },
+    /// The answer to an HTTP request.
+    Response {
+        /// Its status.
+        status: u16,
+        /// Its content type.
+        content_type: Option<String>,
+        /// Its body; a stream of events has none here, its events follow.
+        body: Option<Bytes>,
+    },
+    /// The data of one server-sent event.
+    ServerEvent(Bytes),
+    /// The sender ended the link in order: by a close frame, or at the end of a stream of events. Where the link cannot
+    /// tell, also without a close frame.
     Closed,
+    /// The sender's end of the link broke off.
+    Broken,
 }
 
 /// One thing that happened on one link.

@@ -61,6 +61,19 @@ pub(crate) fn step_text(step: &Step) -> String {
         Action::ProxySends(message) => format!("proxy sends {}{channel}{of}", message.name()),
         Action::ProxyCloses => format!("proxy closes{of}"),
         Action::ProxyRefuses => "proxy refuses connections".to_owned(),
+        Action::Act(act) => {
+            let (verb, word) = act
+                .verb()
+                .map_or(("", None), |(verb, word)| (verb.key, word));
+            let word = word.map(|word| format!(" {word}")).unwrap_or_default();
+            let of_call = step
+                .args
+                .call
+                .as_deref()
+                .map(|call| format!(" [{call}]"))
+                .unwrap_or_default();
+            format!("{verb}{word}{of_call}{channel}{of}{on}")
+        }
         Action::EitherOrder(_) => "in either order".to_owned(),
         Action::OneOf(_) => "one of".to_owned(),
         Action::AnyNumberOf(_) => "any number of".to_owned(),

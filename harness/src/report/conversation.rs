@@ -1,6 +1,7 @@
 //! The conversation that a scenario expects, as a lane diagram.
 
 use diverge_protocol::scenario::{Action, ClientExpectation, Part, ProxyExpectation, Step};
+use diverge_protocol::transcript::Role;
 use diverge_protocol::transcript::Role::{Client, Provider, Proxy};
 
 use super::diagram::Diagram;
@@ -10,10 +11,31 @@ use crate::play::step_text;
 /// Draws the steps, alternatives and repetitions with brackets beside them.
 pub(crate) fn draw(steps: &[Step]) -> String {
     let mut conversation = Conversation {
-        diagram: Diagram::new(any(steps, &takes_proxy)),
+        diagram: Diagram::new(roles(steps)),
     };
     conversation.steps(steps, "", Part::Probe);
     conversation.diagram.into_text()
+}
+
+/// The parties of the conversation.
+fn roles(steps: &[Step]) -> Vec<Role> {
+    let speaks = |role: Role| {
+        any(steps, &|step: &Step| match &step.action {
+            Action::Act(act) => act
+                .verb()
+                .is_some_and(|(verb, _)| verb.from == role || verb.to == role),
+            _ => false,
+        })
+    };
+    let all = [Role::Client, Role::Provider, Role::Proxy, Role::AgentServer];
+    let mut roles: Vec<Role> = all.into_iter().filter(|role| speaks(*role)).collect();
+    if roles.is_empty() {
+        roles.extend([Role::Client, Role::Provider]);
+        if any(steps, &takes_proxy) {
+            roles.push(Role::Proxy);
+        }
+    }
+    roles
 }
 
 fn takes_proxy(step: &Step) -> bool {
@@ -99,6 +121,18 @@ impl Conversation {
             | Action::ProxyRefuses => return self.diagram.note(indent, &step_text(step), false),
             Action::ClientExpects(expectation) => (Provider, Client, expectation.name()),
             Action::ProxyExpects(expectation) => (Provider, Proxy, expectation.name()),
+            Action::Act(act) => match act.verb() {
+                // What does not happen, and what happens to a party alone, is no arrow.
+                Some((verb, Some(word))) if word == "nothing" || verb.key == "agent server" => {
+                    return self.diagram.note(indent, &step_text(step), false);
+                }
+                Some((verb, Some(word))) => (verb.from, verb.to, word),
+                Some((verb, None)) => {
+                    let (_, word) = verb.key.split_once(' ').unwrap_or(("", verb.key));
+                    (verb.from, verb.to, word)
+                }
+                None => return,
+            },
             Action::NotApplicable(why) => {
                 return self
                     .diagram

@@ -10,20 +10,28 @@ pub(super) const GUTTER: usize = 16;
 pub(super) const GAP: usize = 60;
 /// Columns that the last role's name may take right of its lane.
 const OVERHANG: usize = 3;
-const ROLES: [Role; 3] = [Role::Client, Role::Provider, Role::Proxy];
+/// The roles in the order of their lanes.
+const ROLES: [Role; 4] = [Role::Client, Role::Provider, Role::Proxy, Role::AgentServer];
 
 /// A diagram, drawn row by row.
 pub(super) struct Diagram {
-    lanes: usize,
+    lanes: Vec<Role>,
     gap: usize,
     text: String,
 }
 
 impl Diagram {
     /// A diagram with a heading and no rows yet.
-    pub(super) fn new(has_proxy: bool) -> Self {
-        let lanes = if has_proxy { 3 } else { 2 };
-        let gap = (style::WIDTH - GUTTER - OVERHANG - lanes) / (lanes - 1);
+    pub(super) fn new(roles: impl IntoIterator<Item = Role>) -> Self {
+        let named: Vec<Role> = roles.into_iter().collect();
+        let mut lanes: Vec<Role> = ROLES
+            .into_iter()
+            .filter(|role| named.contains(role))
+            .collect();
+        if lanes.len() < 2 {
+            lanes = vec![Role::Client, Role::Provider];
+        }
+        let gap = (style::WIDTH - GUTTER - OVERHANG - lanes.len()) / (lanes.len() - 1);
         let mut diagram = Self {
             lanes,
             gap: gap.min(GAP),
@@ -46,7 +54,7 @@ impl Diagram {
     /// A message.
     pub(super) fn arrow(&mut self, gutter: &str, from: Role, to: Role, label: &str, marked: bool) {
         let lane = |role| {
-            ROLES
+            self.lanes
                 .iter()
                 .position(|other| *other == role)
                 .unwrap_or_default()
@@ -86,11 +94,11 @@ impl Diagram {
             " ".to_owned()
         };
         let mut row = format!("{mark} {}{padding}", paint(QUIET, gutter));
-        for at in 0..self.lanes {
+        for at in 0..self.lanes.len() {
             row.push_str(&paint(QUIET, "│"));
             if at == lane {
                 row.push_str(filled);
-            } else if at + 1 < self.lanes {
+            } else if at + 1 < self.lanes.len() {
                 row.push_str(&" ".repeat(self.gap));
             }
         }
@@ -99,7 +107,7 @@ impl Diagram {
 
     fn heading(&mut self) {
         let mut line = String::new();
-        for (at, role) in ROLES.iter().take(self.lanes).enumerate() {
+        for (at, role) in self.lanes.iter().enumerate() {
             let name = role.as_str();
             let start = GUTTER + at * (self.gap + 1) - name.len() / 2;
             line.push_str(&" ".repeat(start.saturating_sub(line.len())));

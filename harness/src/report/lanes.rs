@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use diverge_protocol::transcript::{LinkKind, Transcript};
+use diverge_protocol::transcript::Transcript;
 use diverge_protocol::wire::FrameType;
 
 use super::diagram::Diagram;
@@ -53,10 +53,11 @@ pub(super) fn of_transcript(
         (first..last).contains(at) || (*at < first && told.contains(&messages[*at].event.seq))
     };
     let shown: Vec<usize> = (0..messages.len()).filter(shown).collect();
-    let has_proxy = shown
-        .iter()
-        .any(|at| messages[*at].link.kind == LinkKind::Begin);
-    let mut diagram = Diagram::new(has_proxy);
+    let roles = shown.iter().flat_map(|at| {
+        let (opener, answerer) = messages[*at].link.kind.roles();
+        [opener, answerer]
+    });
+    let mut diagram = Diagram::new(roles);
     let mut next = 0;
     for at in shown {
         left_out(&mut diagram, at - next);
@@ -265,7 +266,11 @@ mod tests {
     fn links_of_one_kind_are_told_apart_by_name() {
         let mut talk = Talk::default();
         talk.client(FrameType::Request, 1, 0, b"\0{}");
-        let second = talk.transcript.open(LinkKind::Client, "second", None);
+        let second = talk.transcript.open(
+            diverge_protocol::transcript::LinkKind::Client,
+            "second",
+            None,
+        );
         talk.transcript.record(
             Duration::ZERO,
             second,

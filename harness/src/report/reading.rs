@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use diverge_protocol::transcript::{Event, Link, LinkId, LinkKind, Role, Transcript, What};
+use diverge_protocol::transcript::{
+    AgentCall, Event, Link, LinkId, LinkKind, Role, Transcript, What,
+};
 use diverge_protocol::wire::frame::{Frame, FrameType, HEADER};
 use diverge_protocol::wire::profile::{
     BeginChannel, ClientChannel, Profile, ProviderChannel, ProxyChannel,
@@ -47,7 +49,10 @@ impl Read<'_> {
         match &self.event.what {
             What::Binary(bytes) => bytes,
             What::Text(text) => text.as_bytes(),
-            What::Opened { .. } | What::Refused { .. } | What::Closed => &[],
+            What::Request { body, .. } => body,
+            What::Response { body, .. } => body.as_deref().unwrap_or_default(),
+            What::ServerEvent(data) => data,
+            What::Opened { .. } | What::Refused { .. } | What::Closed | What::Broken => &[],
         }
     }
 }
@@ -82,6 +87,7 @@ impl Ask {
                 profile.begin_channels.word(first).map(Self::Begin)
             }
             (LinkKind::Begin, _) => profile.proxy_channels.word(first).map(Self::Proxy),
+            (LinkKind::Path(_) | LinkKind::Call, _) => None,
         }
     }
 
@@ -146,12 +152,36 @@ struct Channels {
     asks: HashMap<(LinkId, u32, u32, Role), Vec<Ask>>,
 }
 
+/// A message of the path revision in a word: an ask, or an answer by its first byte.
+fn path_word(kind: LinkKind, back: bool, bytes: &[u8]) -> &'static str {
+    let LinkKind::Path(call) = kind else {
+        return "message";
+    };
+    if !back {
+        return call.name();
+    }
+    let Some(first) = bytes.first() else {
+        return "empty message";
+    };
+    match (call, first) {
+        (AgentCall::Run, 0) => "chunk",
+        (AgentCall::Register, 0) => "registered",
+        (AgentCall::Schema, 0) => "schema",
+        (AgentCall::Enqueue, 0) => "delivered",
+        (AgentCall::Enqueue, 1) => "dequeued",
+        (AgentCall::Enqueue, 2) => "missed",
+        (AgentCall::Dequeue, 0) => "withdrawn",
+        (AgentCall::Dequeue, 1) => "nothing waited",
+        (AgentCall::Run | AgentCall::Register | AgentCall::Schema, 1)
+        | (AgentCall::Enqueue, 3)
+        | (AgentCall::Dequeue, 2) => "error",
+        _ => "message with an unknown first byte",
+    }
+}
+
 impl Channels {
     fn read<'t>(&mut self, event: &'t Event, link: &'t Link) -> Read<'t> {
-        let (dialler, dialled) = match link.kind {
-            LinkKind::Client => (Role::Client, Role::Provider),
-            LinkKind::Begin => (Role::Provider, Role::Proxy),
-        };
+        let (dialler, dialled) = link.kind.roles();
         let back = event.sender == dialled && !matches!(event.what, What::Opened { .. });
         let (from, to) = if back {
             (dialled, dialler)
@@ -175,6 +205,28 @@ impl Channels {
             } => read.word = format!("refuses with HTTP status {status}").into(),
             What::Refused { status: None } => read.word = "hangs up instead of a handshake".into(),
             What::Closed => read.word = "closes".into(),
+            What::Broken => read.word = "breaks off".into(),
+            What::Request { method, path, body } => {
+                read.word = format!("{method} {path}").into();
+                read.body = 0..body.len();
+            }
+            What::Response { status, body, .. } => {
+                read.word = match body {
+                    Some(body) => {
+                        read.body = 0..body.len();
+                        format!("{status}").into()
+                    }
+                    None => format!("{status}, a stream of events").into(),
+                };
+            }
+            What::ServerEvent(data) => {
+                read.word = "event".into();
+                read.body = 0..data.len();
+            }
+            What::Binary(bytes) if matches!(link.kind, LinkKind::Path(_)) => {
+                read.word = path_word(link.kind, back, bytes).into();
+                read.body = usize::from(back).min(bytes.len())..bytes.len();
+            }
             What::Text(text) => {
                 read.word = "text message".into();
                 read.body = 0..text.len();
@@ -215,6 +267,7 @@ impl Channels {
                 LinkKind::Begin => first
                     .and_then(|first| profile.begin_request.word(first))
                     .map(|_| "begin"),
+                LinkKind::Path(_) | LinkKind::Call => None,
             },
             FrameType::Response => {
                 let word = match read.link.kind {
@@ -222,6 +275,7 @@ impl Channels {
                     LinkKind::Begin => first
                         .and_then(|first| profile.begin_responses.word(first))
                         .map(|kind| kind.name()),
+                    LinkKind::Path(_) | LinkKind::Call => None,
                 };
                 if word == Some(RunKind::Inactive.name()) {
                     read.secret = secret(behind_first.clone(), vec![behind_first.clone()]);

@@ -120,6 +120,8 @@ fn hex(bytes: &[u8]) -> String {
 struct LinkLine<'a> {
     link: u32,
     kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'static str>,
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunLine>,
@@ -137,9 +139,10 @@ impl<'a> LinkLine<'a> {
     fn of(link: &'a Link) -> Self {
         Self {
             link: link.id.0,
-            kind: match link.kind {
-                LinkKind::Client => "client",
-                LinkKind::Begin => "begin",
+            kind: link.kind.as_str(),
+            path: match link.kind {
+                LinkKind::Path(call) => Some(call.name()),
+                _ => None,
             },
             name: &link.name,
             run: link.run.map(|run| RunLine {
@@ -162,6 +165,12 @@ struct EventLine<'a> {
     subprotocol: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_type: Option<&'a str>,
     #[serde(flatten)]
     head: Option<Head<'a>>,
     #[serde(
@@ -207,7 +216,19 @@ impl<'a> EventLine<'a> {
             What::Refused { status } => ("refused", None, *status),
             What::Binary(_) => ("binary", None, None),
             What::Text(_) => ("text", None, None),
+            What::Request { .. } => ("request", None, None),
+            What::Response { status, .. } => ("response", None, Some(*status)),
+            What::ServerEvent(_) => ("event", None, None),
             What::Closed => ("closed", None, None),
+            What::Broken => ("broken", None, None),
+        };
+        let (method, path) = match &event.what {
+            What::Request { method, path, .. } => (Some(method.as_str()), Some(path.as_str())),
+            _ => (None, None),
+        };
+        let content_type = match &event.what {
+            What::Response { content_type, .. } => content_type.as_deref(),
+            _ => None,
         };
         let head = message.frame.as_ref().map(|frame| Head {
             frame_type: frame.kind.name(),
@@ -223,6 +244,9 @@ impl<'a> EventLine<'a> {
             what,
             subprotocol,
             status,
+            method,
+            path,
+            content_type,
             head,
             raw: pieces(message, mask, digests),
         }

@@ -191,7 +191,7 @@ impl BeginLink {
             }
             (Role::Proxy, What::Binary(message)) => self.proxy_sent(message, runs, cx),
             (Role::Proxy, What::Text(_)) => {}
-            (_, What::Closed) => {
+            (_, What::Closed | What::Broken) => {
                 let lossy = self.lossy;
                 if let Some(run) = self.own_run(runs).filter(|_| sender == Role::Proxy) {
                     run.may_end(cx.seq);

@@ -75,7 +75,7 @@ impl ClientLink {
                 );
             }
             (Role::Client, What::Binary(message)) => self.client_sent(message, runs, cx),
-            (_, What::Closed) => self.end_runs(runs, cx),
+            (_, What::Closed | What::Broken) => self.end_runs(runs, cx),
             _ => {}
         }
     }

@@ -114,6 +114,8 @@ impl Checkers {
                 let watched = match link.kind {
                     LinkKind::Client => Watched::Client(ClientLink::new(link.id)),
                     LinkKind::Begin => Watched::Begin(BeginLink::new(link.id, link.run)),
+                    // No provider of the scope revision has such links.
+                    LinkKind::Path(_) | LinkKind::Call => return,
                 };
                 self.links.insert(link.id, watched);
             }

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::acts;
 use super::error::{Mistake, MistakeKind, close};
 use super::interpolate::{self, names_in};
 use super::model::{Action, Fixture, Iut, Located, Part, Scenario, Source, Step};
 use super::node::{self, Data, Node, Place};
 use super::step::{StepReader, TextValue};
-use crate::rules::{Catalogue, RequirementId};
+use crate::rules::{Catalogue, RequirementId, Revision};
 
 /// All scenarios of a set of files, in the order of the files.
 #[derive(Debug, Default)]
@@ -50,6 +51,13 @@ impl Suite {
             scenarios: loader.scenarios,
         })
     }
+}
+
+/// What a file says of all its scenarios.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    iut: Iut,
+    revision: Revision,
 }
 
 /// A fragment: where it comes from and its list of steps.
@@ -147,7 +155,7 @@ impl Loader {
     }
 
     /// Reads a file's fragments, and hands back its scenarios to be read once all fragments are known.
-    fn read_file(&mut self, source: &Arc<Source>, own: bool) -> Vec<(Arc<Source>, (Iut, Node))> {
+    fn read_file(&mut self, source: &Arc<Source>, own: bool) -> Vec<(Arc<Source>, (Head, Node))> {
         let root = match node::parse(&source.text) {
             Ok(root) => root,
             Err(error) => {
@@ -156,8 +164,12 @@ impl Loader {
             }
         };
         let what = "a scenario file";
-        let Some(members) = self.members(source, &root, what, &["iut", "fragments", "scenarios"])
-        else {
+        let Some(members) = self.members(
+            source,
+            &root,
+            what,
+            &["iut", "revision", "fragments", "scenarios"],
+        ) else {
             return Vec::new();
         };
         let Some(iut_node) = members.get("iut") else {
@@ -171,21 +183,39 @@ impl Loader {
             );
             return Vec::new();
         };
-        let iut = match iut_node.text() {
-            Some("provider") => Iut::Provider,
-            _ => {
-                let why = "expected `provider`".to_owned();
-                self.mistake(
-                    source,
-                    &iut_node.place,
-                    MistakeKind::BadValue {
-                        member: "iut".into(),
-                        why,
-                    },
-                );
+        let told = [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client];
+        let mut told = told
+            .into_iter()
+            .filter(|iut| *iut == Iut::Provider || !acts::verbs(*iut).is_empty());
+        let Some(iut) = told
+            .clone()
+            .find(|iut| iut_node.text() == Some(iut.as_str()))
+        else {
+            let names: Vec<&str> = told.by_ref().map(Iut::as_str).collect();
+            let why = format!("expected one of {}", names.join(", "));
+            let member = "iut".to_owned();
+            self.mistake(
+                source,
+                &iut_node.place,
+                MistakeKind::BadValue { member, why },
+            );
+            return Vec::new();
+        };
+        let revision = match members.get("revision").map(|node| (node, node.text())) {
+            None | Some((_, Some("scope"))) => Revision::Scope,
+            Some((_, Some("path"))) if iut != Iut::Provider => Revision::Path,
+            Some((node, _)) => {
+                let why = if iut == Iut::Provider {
+                    "providers have the revision `scope` alone".to_owned()
+                } else {
+                    "expected `scope` or `path`".to_owned()
+                };
+                let member = "revision".to_owned();
+                self.mistake(source, &node.place, MistakeKind::BadValue { member, why });
                 return Vec::new();
             }
         };
+        let head = Head { iut, revision };
         if let Some(fragments) = members.get("fragments")
             && let Some(fragments) = self.members(source, fragments, "`fragments`", &[])
         {
@@ -198,7 +228,7 @@ impl Loader {
             None => Vec::new(),
             Some((_, Data::Sequence(items))) if own => items
                 .iter()
-                .map(|item| (Arc::clone(source), (iut, item.clone())))
+                .map(|item| (Arc::clone(source), (head, item.clone())))
                 .collect(),
             Some((_, Data::Sequence(_))) => Vec::new(),
             Some((node, _)) => {
@@ -208,7 +238,8 @@ impl Loader {
         }
     }
 
-    fn scenario(&mut self, source: &Arc<Source>, (iut, node): &(Iut, Node)) {
+    fn scenario(&mut self, source: &Arc<Source>, (head, node): &(Head, Node)) {
+        let iut = &head.iut;
         const KNOWN: &[&str] = &[
             "id",
             "title",
@@ -297,6 +328,7 @@ impl Loader {
                 family: id.clone(),
                 title: title.clone(),
                 iut: *iut,
+                revision: head.revision,
                 requirements: requirements.clone(),
                 freedom: freedom.clone(),
                 exclusive,
@@ -521,7 +553,7 @@ impl Loader {
         playing: &mut Vec<String>,
         out: &mut Vec<Step>,
     ) {
-        let mut reader = match StepReader::new(source, node) {
+        let mut reader = match StepReader::new(source, node, iut) {
             Ok(reader) => reader,
             Err(mistakes) => return self.mistakes.extend(mistakes),
         };
@@ -568,12 +600,7 @@ impl Loader {
                 let inner = reader.value().clone();
                 self.mistakes.extend(reader.finish());
                 let steps = self.steps(source, &inner, iut, part, defaults, playing);
-                let expects = |step: &Step| {
-                    matches!(
-                        step.action,
-                        Action::ClientExpects(_) | Action::ProxyExpects(_)
-                    )
-                };
+                let expects = |step: &Step| step.action.expects();
                 if !steps.iter().all(expects) {
                     let why = "only expectations can be met any number of times".to_owned();
                     let member = "any number of".to_owned();
@@ -630,10 +657,7 @@ impl Loader {
         let mut missing = Vec::new();
         let mut fixes_arguments = None;
         scenario.each_step(&mut |step| {
-            expects |= matches!(
-                step.action,
-                Action::ClientExpects(_) | Action::ProxyExpects(_)
-            );
+            expects |= step.action.expects();
             for text in step.args.texts() {
                 for name in names_in(text) {
                     if !captured.contains(name) && !interpolate::is_built_in(name) {

@@ -3,6 +3,7 @@
 //! [`Suite::load`] reads files and reports every mistake at its line and column; [`json_schema`] describes the format
 //! to editors; [`lint`] proves that each malformed probe is one mutation away from a well-formed message.
 
+pub mod acts;
 pub mod codec;
 pub mod defaults;
 mod error;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::acts::Act;
 pub use super::node::Place;
 pub use crate::rules::Iut;
-use crate::rules::RequirementId;
+use crate::rules::{RequirementId, Revision};
+use crate::transcript::AgentCall;
 use crate::wire::mutate::Mutation;
 use crate::wire::vocabulary::vocabulary;
 
@@ -83,6 +85,8 @@ pub struct Scenario {
     pub title: String,
     /// Whom it judges.
     pub iut: Iut,
+    /// By which revision.
+    pub revision: Revision,
     /// What it tests; the first is blamed where nothing finer is known.
     pub requirements: Vec<RequirementId>,
     /// The freedom that it pins, where it exists to keep a conforming variant green.
@@ -171,6 +175,8 @@ pub enum Action {
     ProxyCloses,
     /// From here on the proxy turns connections away.
     ProxyRefuses,
+    /// Something of a kind whose words stand in a table.
+    Act(Act),
     /// The branches happen in any order, each in its own.
     EitherOrder(Vec<Vec<Step>>),
     /// Exactly one branch happens; its first step decides.
@@ -187,7 +193,11 @@ impl Action {
     /// Whether the step waits for something of the implementation.
     #[must_use]
     pub fn expects(&self) -> bool {
-        matches!(self, Self::ClientExpects(_) | Self::ProxyExpects(_))
+        match self {
+            Self::ClientExpects(_) | Self::ProxyExpects(_) => true,
+            Self::Act(act) => act.expects(),
+            _ => false,
+        }
     }
 }
 
@@ -364,6 +374,14 @@ pub struct Args {
     pub answer: Option<String>,
     /// JSON pointers into what came, and the JSON that must stand there.
     pub parts: Vec<(String, String)>,
+    /// The call to the agent server, by name.
+    pub call: Option<String>,
+    /// The path of the path revision that a WebSocket is opened for, by its name.
+    pub path: Option<AgentCall>,
+    /// An HTTP status.
+    pub status: Option<u16>,
+    /// The content type of an HTTP answer.
+    pub content_type: Option<String>,
     /// The name under which an id is kept.
     pub capture: Option<String>,
 }

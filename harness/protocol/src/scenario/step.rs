@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use super::acts::{Verb, Words, verbs};
 use super::error::{Mistake, MistakeKind, close};
 use super::load::Defaults;
 use super::model::{
-    Action, Args, ClientExpectation, ClientMessage, ProxyExpectation, ProxyMessage, Source,
+    Action, Args, ClientExpectation, ClientMessage, Iut, ProxyExpectation, ProxyMessage, Source,
 };
 use super::node::{Data, Node, Place};
-use super::vocabulary::{self, FIELDS, Form, STEP_KEYS};
+use super::vocabulary::{self, FIELDS, Form, step_keys};
+use crate::transcript::AgentCall;
 use crate::wire::mutate::Mutation;
 
 /// Text and where it stands.
@@ -20,6 +22,7 @@ pub(super) struct TextValue {
 /// The members of one step, taken one by one; what is left over at the end does not belong there.
 pub(super) struct StepReader<'a> {
     source: &'a Arc<Source>,
+    iut: Iut,
     verb: &'static str,
     value: &'a Node,
     rest: Vec<(&'a Node, &'a str, &'a Node)>,
@@ -28,9 +31,13 @@ pub(super) struct StepReader<'a> {
 }
 
 impl<'a> StepReader<'a> {
-    pub(super) fn new(source: &'a Arc<Source>, node: &'a Node) -> Result<Self, Vec<Mistake>> {
+    pub(super) fn new(
+        source: &'a Arc<Source>,
+        node: &'a Node,
+        iut: Iut,
+    ) -> Result<Self, Vec<Mistake>> {
         let unknown = || {
-            let keys = STEP_KEYS.iter().map(|(key, _)| (*key).to_owned()).collect();
+            let keys = step_keys(iut).map(|(key, _)| key.to_owned()).collect();
             Mistake::new(source, &node.place, MistakeKind::UnknownStep(keys))
         };
         let Data::Mapping(entries) = &node.data else {
@@ -49,10 +56,9 @@ impl<'a> StepReader<'a> {
                 mistakes.push(Mistake::new(source, &key.place, kind));
                 continue;
             };
-            let known = STEP_KEYS
-                .iter()
+            let known = step_keys(iut)
                 .find(|(step, _)| *step == name)
-                .map(|(step, _)| *step);
+                .map(|(step, _)| step);
             match (known, verb) {
                 (Some(step), None) => verb = Some((step, value)),
                 (Some(step), Some(_)) => {
@@ -76,6 +82,7 @@ impl<'a> StepReader<'a> {
         match verb {
             Some((verb, value)) if mistakes.is_empty() => Ok(Self {
                 source,
+                iut,
                 verb,
                 value,
                 rest,
@@ -196,6 +203,11 @@ impl<'a> StepReader<'a> {
         let checks = self.take("checks").cloned();
         let value = self.text(self.value, self.verb).unwrap_or_default();
         let mut args = Args::default();
+        let told = verbs(self.iut).iter().find(|verb| verb.key == self.verb);
+        if let Some(verb) = told {
+            let action = self.told_by_table(verb, value, &mut args);
+            return (action, args, checks);
+        }
         let (action, fields): (Option<Action>, &[&str]) = match self.verb {
             "client connects" => {
                 let bare = self.one_of(&value, &["authorized", "bare"]) == Some(1);
@@ -270,6 +282,26 @@ impl<'a> StepReader<'a> {
         (action, args, checks)
     }
 
+    fn told_by_table(&mut self, verb: &Verb, value: String, args: &mut Args) -> Option<Action> {
+        let (act, fields) = match verb.words {
+            Words::Named(words) => match words.iter().find(|word| word.name == value) {
+                Some(word) => (word.act, word.fields),
+                None => {
+                    self.rest.clear();
+                    return self.unknown(&value, words.iter().map(|word| word.name));
+                }
+            },
+            Words::Link(act, fields) => {
+                args.on = Some(value);
+                (act, fields)
+            }
+        };
+        for name in fields {
+            self.field(name, args);
+        }
+        Some(Action::Act(act))
+    }
+
     fn one_of(&mut self, value: &str, known: &[&'static str]) -> Option<usize> {
         let found = known.iter().position(|one| *one == value);
         if found.is_none() {
@@ -303,6 +335,10 @@ impl<'a> StepReader<'a> {
             "text" => args.text = self.take_text(name),
             "answer" => args.answer = self.take_text(name),
             "capture" => args.capture = self.take_text(name),
+            "call" => args.call = self.take_text(name),
+            "path" => args.path = self.path(name),
+            "status" => args.status = self.number(name),
+            "content-type" => args.content_type = self.take_text(name),
             "hex" => args.hex = self.hex(name),
             "mutate" => args.mutate = self.mutation(name),
             "parts" => args.parts = self.parts(name),
@@ -314,6 +350,19 @@ impl<'a> StepReader<'a> {
             "fuse-directory-mounts" => args.fuse_directory_mounts = self.json(name),
             _ => debug_assert!(false, "the vocabulary names the unknown field {name}"),
         }
+    }
+
+    fn path(&mut self, name: &'static str) -> Option<AgentCall> {
+        let node = self.take(name)?;
+        let text = self.text(node, name)?;
+        let path = AgentCall::named(&text);
+        if path.is_none() {
+            let known = AgentCall::ALL.iter().map(|call| call.name());
+            let known: Vec<&str> = known.collect();
+            let why = format!("expected one of {}", known.join(", "));
+            self.bad(&node.place, name, why);
+        }
+        path
     }
 
     fn hex(&mut self, name: &'static str) -> Option<String> {

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::acts::{Words, verbs};
 use super::model::{
     ClientExpectation, ClientMessage, Fixture, Iut, ProxyExpectation, ProxyMessage,
 };
@@ -56,6 +57,10 @@ fields! {
     "mutate" Mutation "the one thing that is broken in an otherwise well-formed message",
     "answer" Name "the answer by its name",
     "parts" Parts "JSON pointers into the message, and the JSON that must stand there",
+    "call" Name "the call to the agent server, where there are several",
+    "path" Name "the path that the WebSocket is opened for, by the name of its exchange",
+    "status" Number "the HTTP status",
+    "content-type" Text "the content type of the answer",
     "capture" Name "the name under which later texts can use the id, as ${name}",
 }
 
@@ -144,8 +149,23 @@ pub(super) fn proxy_expects(expectation: ProxyExpectation) -> &'static [&'static
     }
 }
 
-/// The keys that make a step, apart from the four speaking ones.
-pub(super) const STEP_KEYS: &[(&str, &str)] = &[
+/// The keys of a step in scenarios of a kind, and what each is for.
+pub(super) fn step_keys(iut: Iut) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let provider = if iut == Iut::Provider {
+        PROVIDER_KEYS
+    } else {
+        &[]
+    };
+    let told = verbs(iut).iter().map(|verb| (verb.key, verb.about));
+    provider
+        .iter()
+        .copied()
+        .chain(told)
+        .chain(COMMON_KEYS.iter().copied())
+}
+
+/// The keys of what happens in scenarios for providers.
+const PROVIDER_KEYS: &[(&str, &str)] = &[
     (
         "client connects",
         "the client opens a WebSocket: `authorized`, or `bare` without the credential",
@@ -167,6 +187,10 @@ pub(super) const STEP_KEYS: &[(&str, &str)] = &[
         "proxy refuses",
         "from here on the proxy turns this many connections away: `connections`",
     ),
+];
+
+/// The keys that every kind's scenarios have.
+const COMMON_KEYS: &[(&str, &str)] = &[
     ("play", "the steps of a fragment"),
     ("control", "the mended conversation, which must succeed"),
     ("witness", "an ordinary exchange, which must still work"),
@@ -245,6 +269,21 @@ pub fn json_schema() -> Value {
             proxy_expects(*message),
         ));
     }
+    let told = [Iut::Proxy, Iut::AgentServer, Iut::Client];
+    for verb in told.into_iter().flat_map(verbs) {
+        match verb.words {
+            Words::Named(words) => {
+                for word in words {
+                    steps.push(step_schema(verb.key, word.name, word.fields));
+                }
+            }
+            Words::Link(_, fields) => {
+                let mut schema = step_schema(verb.key, "", fields);
+                schema["properties"][verb.key] = json!({"type": "string"});
+                steps.push(schema);
+            }
+        }
+    }
     let list = json!({"type": "array", "items": {"$ref": "#/$defs/step"}});
     let branches = json!({"type": "array", "items": list, "minItems": 2});
     let object = |key: &str, value: Value, more: Value| {
@@ -284,6 +323,10 @@ pub fn json_schema() -> Value {
     ));
     steps.push(object("not applicable", name.clone(), json!({})));
     let fixtures: Vec<_> = Fixture::ALL.iter().map(|(_, key)| *key).collect();
+    let kinds: Vec<&str> = std::iter::once(Iut::Provider)
+        .chain(told.into_iter().filter(|iut| !verbs(*iut).is_empty()))
+        .map(Iut::as_str)
+        .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Conformance scenarios",
@@ -292,7 +335,8 @@ pub fn json_schema() -> Value {
         "required": ["iut"],
         "additionalProperties": false,
         "properties": {
-            "iut": {"enum": [Iut::Provider.as_str()], "description": "what the scenarios judge"},
+            "iut": {"enum": kinds, "description": "what the scenarios judge"},
+            "revision": {"enum": ["scope", "path"], "description": "the protocol's revision; without it, scope"},
             "fragments": {
                 "type": "object",
                 "description": "conversations to play inside scenarios, by name",
