@@ -6,7 +6,7 @@ use bytes::Bytes;
 use diverge_protocol::rules::Revision;
 
 use crate::policy::{Admission, Call, CallId, Endpoint, HostId, Input, Output, Proxy, Word};
-use crate::settings::Settings;
+use crate::settings::{Settings, Slip};
 use crate::view::{CallView, Flow, Message, View};
 use crate::{path, scope};
 
@@ -183,6 +183,26 @@ pub fn tune(change: fn(&mut Settings)) -> Box<dyn Intercept> {
     Box::new(Tune(change))
 }
 
+/// Lets the queue do this wrong.
+#[must_use]
+pub fn slip(slip: Slip) -> Box<dyn Intercept> {
+    struct Slips(Slip);
+    impl Intercept for Slips {
+        fn tune(&self, settings: &mut Settings) {
+            settings.slips.insert(self.0);
+        }
+    }
+    Box::new(Slips(slip))
+}
+
+/// A call that the reference does not make; it hears nothing of the answer.
+#[must_use]
+pub fn extra_call(view: &View, endpoint: Endpoint, body: impl Into<Bytes>) -> Step {
+    // Far behind every number that the reference gives.
+    let id = CallId((1 << 40) + view.calls.len() as u64);
+    Output::Call(id, Call::new(endpoint, body)).into()
+}
+
 /// Answers requests for a WebSocket in this way; it is shown the path, and how the reference answers.
 #[must_use]
 pub fn admit(how: fn(&View, &str, Admission) -> Admission) -> Box<dyn Intercept> {
@@ -240,6 +260,31 @@ pub fn on(
             None => next.push(output.into()),
         }),
     }
+}
+
+/// Is shown the frames of both ways, each as a [`Message`]; what is no frame passes. Those that it does not push on are
+/// lost.
+#[must_use]
+pub fn on_frames(
+    f: impl FnMut(&Message<'_>, &mut Vec<Step>) + Send + 'static,
+) -> Box<dyn Intercept> {
+    struct OnFrames<F>(F);
+    impl<F: FnMut(&Message<'_>, &mut Vec<Step>) + Send> Intercept for OnFrames<F> {
+        fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
+            match view.read_input(&input) {
+                Some(message) => (self.0)(&message, next),
+                None => next.push(input.into()),
+            }
+        }
+
+        fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
+            match view.read_output(&output) {
+                Some(message) => (self.0)(&message, next),
+                None => next.push(output.into()),
+            }
+        }
+    }
+    Box::new(OnFrames(f))
 }
 
 /// Puts these steps in place of the messages for which `when` holds.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::answers::{self, Fate, error_of, is_success};
 use crate::policy::{CallId, Endpoint, Word};
 use crate::scope::Side;
-use crate::settings::Settings;
+use crate::settings::{Settings, Slip};
 
 /// A message whose fate is not known.
 #[derive(Debug)]
@@ -78,10 +78,17 @@ impl Queue {
         settings: &Settings,
         side: &mut Side<'_>,
     ) -> (bool, bool) {
-        let (withdrawn, kept): (VecDeque<_>, _) = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .partition(|message| message.ask.key == key);
-        self.waiting = kept;
+        let mut withdrawn = Vec::new();
+        for message in std::mem::take(&mut self.waiting) {
+            let named = message.ask.key == key || settings.slips(Slip::WithdrawsAll);
+            let spared = settings.slips(Slip::WithdrawsNothing)
+                || (settings.slips(Slip::WithdrawsOne) && !withdrawn.is_empty());
+            if named && !spared {
+                withdrawn.push(message);
+            } else {
+                self.waiting.push_back(message);
+            }
+        }
         for message in &withdrawn {
             side.settle(message.channel, EnqueueAnswer::Dequeued);
         }
@@ -93,7 +100,8 @@ impl Queue {
             State::Starting { .. } => settings.asks_while_starting,
             State::Active { .. } => true,
         };
-        (!withdrawn.is_empty(), asks)
+        let any = !withdrawn.is_empty() && !settings.slips(Slip::CountsNothing);
+        (any, asks)
     }
 
     /// Takes a word of the agent server's, if it is on a call of the queue's.
@@ -140,10 +148,10 @@ impl Queue {
             State::Active { call: own, halted } if own == call => match word {
                 Word::Ended | Word::Broke(_) => side.inactive(settings),
                 word => {
-                    if let Word::Event(data) = word {
-                        if answers::is_json(&data) || !settings.drops_malformed {
-                            side.chunk(&data);
-                        }
+                    if let Word::Event(data) = word
+                        && (answers::is_json(&data) || !settings.drops_malformed)
+                    {
+                        side.chunk(&data);
                     }
                     self.state = State::Active { call, halted };
                 }
@@ -170,13 +178,16 @@ impl Queue {
             Some(Fate::Dequeued) => side.settle(channel, EnqueueAnswer::Dequeued),
             // Whatever else was answered, the loop has not got it.
             Some(Fate::Missed) | None => {
-                if offered.withdrawn {
+                if offered.withdrawn && !settings.slips(Slip::ForgetsWithdrawn) {
                     side.settle(channel, EnqueueAnswer::Dequeued);
+                } else if settings.slips(Slip::MissedLast) {
+                    self.waiting.push_back(offered.message);
                 } else {
                     self.waiting.push_front(offered.message);
                 }
                 if let State::Active { halted, .. } = &mut self.state {
-                    *halted |= offered.to == self.loops;
+                    let keeps = settings.slips(Slip::KeepsOffering);
+                    *halted |= offered.to == self.loops && !keeps;
                 }
             }
         }
@@ -189,7 +200,10 @@ impl Queue {
         }
         match &self.state {
             State::Idle => {
-                let batch: Vec<Waiting> = std::mem::take(&mut self.waiting).into();
+                let mut batch: Vec<Waiting> = std::mem::take(&mut self.waiting).into();
+                if settings.slips(Slip::OneEach) {
+                    self.waiting = batch.split_off(1).into();
+                }
                 let body = RunBody {
                     messages: batch.iter().map(|message| &message.ask).collect(),
                 };
@@ -197,7 +211,12 @@ impl Queue {
                 self.state = State::Starting { call, batch };
             }
             State::Active { halted: false, .. } if self.offered.is_none() => {
-                if let Some(message) = self.waiting.pop_front() {
+                let next = if settings.slips(Slip::NewestFirst) {
+                    self.waiting.pop_back()
+                } else {
+                    self.waiting.pop_front()
+                };
+                if let Some(message) = next {
                     let call = side.call(Endpoint::Enqueue, json(&message.ask));
                     self.offered = Some(Offered {
                         call,

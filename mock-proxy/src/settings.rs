@@ -1,6 +1,32 @@
-//! The freedoms that the protocol leaves a proxy, as the reference and its variants use them.
+//! The freedoms that the protocol leaves a proxy, as the reference and its variants use them, and the deviations that
+//! faults set.
+
+use std::collections::HashSet;
 
 use bytes::Bytes;
+
+/// Something that the queue of the scope revision does wrong; only a fault makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slip {
+    /// The message that came last is offered first.
+    NewestFirst,
+    /// A loop that missed a message is offered the others all the same.
+    KeepsOffering,
+    /// A message that was missed goes behind those that wait.
+    MissedLast,
+    /// A run takes one message, and the others wait for runs of their own.
+    OneEach,
+    /// A dequeue leaves what waits where it is.
+    WithdrawsNothing,
+    /// A dequeue withdraws only the first message under its key.
+    WithdrawsOne,
+    /// A dequeue withdraws what waits under any key.
+    WithdrawsAll,
+    /// A dequeue withdraws what waits, and does not count it.
+    CountsNothing,
+    /// A message that was dequeued while it was offered, and then missed, waits again.
+    ForgetsWithdrawn,
+}
 
 /// How the policies use their freedom. The default is the reference.
 #[derive(Debug, Clone)]
@@ -23,6 +49,16 @@ pub struct Settings {
     pub second_message_leaves: bool,
     /// In the path revision, a text message ahead of the ask ends the exchange, instead of being passed over.
     pub text_leaves: bool,
+    /// What is done wrong.
+    pub slips: HashSet<Slip>,
+}
+
+impl Settings {
+    /// Whether that is done wrong.
+    #[must_use]
+    pub fn slips(&self, slip: Slip) -> bool {
+        self.slips.contains(&slip)
+    }
 }
 
 impl Default for Settings {
@@ -37,6 +73,7 @@ impl Default for Settings {
             error: None,
             second_message_leaves: false,
             text_leaves: false,
+            slips: HashSet::new(),
         }
     }
 }

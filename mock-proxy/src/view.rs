@@ -87,6 +87,8 @@ pub struct CallView {
     pub streams: bool,
     /// Events that came.
     pub events: usize,
+    /// The status of its answer, where it has a whole one.
+    pub status: Option<u16>,
     /// Whether it is over.
     pub over: bool,
 }
@@ -204,6 +206,9 @@ impl View {
             Input::Agent(id, word) => {
                 if let Some(call) = self.calls.get_mut(id) {
                     call.over |= word.is_last();
+                    if let Word::Answered { status, .. } = word {
+                        call.status = Some(*status);
+                    }
                     call.streams |= *word == Word::Streams;
                     call.events += usize::from(matches!(word, Word::Event(_)));
                 }
@@ -231,6 +236,7 @@ impl View {
                     host: self.hearing,
                     streams: false,
                     events: 0,
+                    status: None,
                     over: false,
                 };
                 self.calls.insert(*id, view);

@@ -49,7 +49,7 @@ fn a_loop_from_begin_to_inactive() {
 fn one_connection_in_its_life() {
     let mut talk = Conversation::new();
     assert_eq!(talk.admission("/"), Admission::Refused(409));
-    talk.hear(Input::Closed(HostId(0))).did(&[]);
+    talk.hear(Input::Closed(HostId(0))).did(&["refuse 409"]);
     assert_eq!(talk.admission("/"), Admission::Refused(409));
     assert_eq!(talk.admission("/elsewhere"), Admission::Refused(404));
 }

@@ -3,17 +3,75 @@
 //! A fault is one entry of its topic's table: a name, the requirement that it breaks, what it does, and the interceptor,
 //! built from the combinators of [`crate::fault`].
 
-use crate::fault::Fault;
+use bytes::Bytes;
+use diverge_protocol::wire::{Frame, FrameType};
 
+use crate::fault::{Fault, Step};
+use crate::policy::{Endpoint, HostId, Output};
+use crate::view::View;
+
+mod begin;
+mod channels;
 mod connection;
+mod dequeue;
+mod enqueue;
+mod loops;
+mod path_answers;
+mod paths;
+mod queue;
+mod requests;
+mod runs;
 
 /// All faults, of both revisions.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
-    [connection::FAULTS].into_iter().flatten()
+    [
+        connection::FAULTS,
+        requests::FAULTS,
+        begin::FAULTS,
+        loops::FAULTS,
+        runs::FAULTS,
+        enqueue::FAULTS,
+        queue::FAULTS,
+        dequeue::FAULTS,
+        channels::FAULTS,
+        paths::FAULTS,
+        path_answers::FAULTS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The fault of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Fault> {
     all().find(|fault| fault.name == name)
+}
+
+/// What is done on the one connection of the scope revision, while that is open.
+fn tell(view: &View, what: impl FnOnce(HostId) -> Vec<Step>) -> Vec<Step> {
+    let mut open = view.hosts.iter().filter(|(_, host)| !host.ended);
+    open.next().map(|(host, _)| what(*host)).unwrap_or_default()
+}
+
+fn frame(
+    host: HostId,
+    kind: FrameType,
+    scope: u32,
+    channel: u32,
+    payload: impl Into<Bytes>,
+) -> Step {
+    let frame = Frame::new(kind, scope, channel, payload);
+    Output::Send(host, frame.encode()).into()
+}
+
+/// Whether a run is being started.
+fn is_starting(view: &View) -> bool {
+    let mut runs = view.calls_of(Endpoint::Run);
+    runs.any(|(_, run)| !run.over && !run.streams)
+}
+
+/// Whether the events of a run come.
+fn is_streaming(view: &View) -> bool {
+    let mut runs = view.calls_of(Endpoint::Run);
+    runs.any(|(_, run)| !run.over && run.streams)
 }

@@ -37,7 +37,16 @@ impl Conversation {
         let proxy = Intercepted::new(fault.revision, fault.build());
         let mut talk = Self::unconnected(fault.revision, Box::new(proxy));
         if fault.revision == Revision::Scope {
-            talk.connects("/");
+            talk.connects_if_admitted("/");
+        }
+        talk
+    }
+
+    /// With the reference of that revision, connected in the scope revision.
+    pub fn conforming(revision: Revision) -> Self {
+        let mut talk = Self::unconnected(revision, reference(revision, Settings::default()));
+        if revision == Revision::Scope {
+            talk.connects_if_admitted("/");
         }
         talk
     }
@@ -82,9 +91,28 @@ impl Conversation {
         self.hear(Input::Opened(host, path.into()))
     }
 
-    /// How a request for a WebSocket is answered.
+    /// The host opens a connection on this path, if it is admitted; what it says on it is heard in any case.
+    pub fn connects_if_admitted(&mut self, path: &str) -> &mut Self {
+        let host = HostId(self.hosts);
+        self.hosts += 1;
+        if self.admission(path) == Admission::Granted {
+            self.hear(Input::Opened(host, path.into()));
+        }
+        self
+    }
+
+    /// How many connections were opened.
+    pub fn connections(&self) -> u64 {
+        self.hosts
+    }
+
+    /// How a request for a WebSocket is answered; a refusal is noted.
     pub fn admission(&mut self, path: &str) -> Admission {
-        self.proxy.admit(path)
+        let admission = self.proxy.admit(path);
+        if let Admission::Refused(status) = admission {
+            self.done.push(format!("refuse {status}"));
+        }
+        admission
     }
 
     /// Something happens to the proxy.
@@ -147,11 +175,9 @@ impl Conversation {
     /// The agent server says something on its newest call of that endpoint.
     pub fn says(&mut self, endpoint: Endpoint, word: Word) -> &mut Self {
         let mut calls = self.calls.iter().rev();
-        let (id, _) = calls
-            .find(|(_, of)| *of == endpoint)
-            .expect("a call of that endpoint");
-        let input = Input::Agent(*id, word);
-        self.hear(input)
+        let id = calls.find(|(_, of)| *of == endpoint).map(|(id, _)| *id);
+        // A fault may have made no such call; then nobody hears the answer.
+        self.hear(Input::Agent(id.unwrap_or(CallId(u64::MAX)), word))
     }
 
     /// The agent server answers its newest call of that endpoint.
@@ -210,7 +236,11 @@ impl Conversation {
             Output::Call(id, call) => {
                 self.calls.push((id, call.endpoint));
                 let body = String::from_utf8_lossy(&call.body);
-                format!("call {} {body}", call.endpoint.path())
+                let kind = match call.content_type.starts_with("application/json") {
+                    true => "",
+                    false => call.content_type,
+                };
+                format!("call {} {body} {kind}", call.endpoint.path())
                     .trim_end()
                     .to_owned()
             }

@@ -1,0 +1,335 @@
+//! Faults of schema requests, and of channels whatever they ask.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use diverge_protocol::wire::channel::ChannelAsk;
+use diverge_protocol::wire::profile::BeginChannel::{self, Enqueue, Schema};
+use diverge_protocol::wire::{FrameType, Profile};
+
+use crate::answers::{is_json, is_success};
+use crate::fault::{
+    Fault, Intercept, after, before, change_word, extra_call, fault, lose, on, on_call, on_frames,
+    rewrite,
+};
+use crate::policy::{Endpoint, Input, Output, Word};
+use crate::view::{Flow, Message, Part, asked};
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "schema-emptied",
+        "proxy.schema.relayed",
+        "tells an empty schema",
+        || {
+            rewrite(
+                Flow::ToHost,
+                |message| message.answers(Schema) && message.frame.payload[0] == 0,
+                |_| "\0{}".into(),
+            )
+        },
+    ),
+    fault(
+        "schema-remembered",
+        "proxy.schema.relayed",
+        "tells the schema of the first time whenever it is asked again",
+        || {
+            let mut first: Option<Bytes> = None;
+            rewrite(
+                Flow::ToHost,
+                |message| message.answers(Schema) && message.frame.payload[0] == 0,
+                move |message| {
+                    let schema = first.get_or_insert_with(|| message.frame.payload.clone());
+                    schema.clone()
+                },
+            )
+        },
+    ),
+    fault(
+        "schema-unasked",
+        "proxy.schema.relayed",
+        "makes a schema up, and does not ask for it",
+        || {
+            on_call(Endpoint::Schema, |_, id, _, next| {
+                let made = Word::Answered {
+                    status: 200,
+                    body: "{\"type\":\"object\"}".into(),
+                };
+                next.push(Input::Agent(id, made).into());
+            })
+        },
+    ),
+    fault(
+        "schema-error-bare",
+        "proxy.schema.error",
+        "finishes a schema request bare where the agent server refuses it",
+        || {
+            lose(Flow::ToHost, |message| {
+                message.answers(Schema) && message.frame.payload[0] == 1
+            })
+        },
+    ),
+    fault(
+        "schema-error-as-schema",
+        "proxy.schema.error",
+        "tells the words of a refusal as the schema",
+        || {
+            change_word(Endpoint::Schema, |heard| {
+                let (status, body) = heard.answer()?;
+                (!is_success(status)).then(|| Word::Answered {
+                    status: 200,
+                    body: body.clone(),
+                })
+            })
+        },
+    ),
+    fault(
+        "schema-text-as-empty",
+        "proxy.schema.no-json",
+        "tells an empty schema in place of one that is no JSON",
+        || {
+            change_word(Endpoint::Schema, |heard| {
+                let (status, body) = heard.answer()?;
+                (is_success(status) && !is_json(body)).then(|| Word::Answered {
+                    status,
+                    body: "{}".into(),
+                })
+            })
+        },
+    ),
+    fault(
+        "schema-not-in-loops",
+        "proxy.schema.any-time",
+        "finishes schema requests bare that come during a loop",
+        || {
+            on(Flow::FromHost, |message, next| {
+                let in_loop = message.scope.is_some_and(|scope| scope.in_loop);
+                next.push(if message.opens(Schema) && in_loop {
+                    message.finish_channel()
+                } else {
+                    message.pass()
+                });
+            })
+        },
+    ),
+    fault(
+        "schema-after-loop",
+        "proxy.schema.any-time",
+        "answers a schema request that comes during a loop once that has ended",
+        || {
+            let mut held = Vec::new();
+            on(Flow::ToHost, move |message, next| {
+                let in_loop = message.scope.is_some_and(|scope| scope.in_loop);
+                if in_loop && (message.answers(Schema) || message.finishes(Schema)) {
+                    return held.push(message.pass());
+                }
+                next.push(message.pass());
+                if message.part == Part::Inactive {
+                    next.append(&mut held);
+                }
+            })
+        },
+    ),
+    fault(
+        "unreadable-enqueue-error",
+        "proxy.channel.unreadable-enqueue",
+        "answers an enqueue that cannot be read with an error",
+        || {
+            before(
+                Flow::ToHost,
+                |message| finishes(message, is_unreadable_enqueue),
+                |message| {
+                    vec![message.tell(
+                        FrameType::ChannelResponse,
+                        message.frame.channel,
+                        "\x02null",
+                    )]
+                },
+            )
+        },
+    ),
+    fault(
+        "unreadable-enqueue-unanswered",
+        "proxy.channel.unreadable-enqueue",
+        "does not finish an enqueue that cannot be read",
+        || lose(Flow::ToHost, |it| finishes(it, is_unreadable_enqueue)),
+    ),
+    fault(
+        "enqueue-without-key-taken",
+        "proxy.channel.unreadable-enqueue",
+        "takes an enqueue without a key under an empty one",
+        || {
+            rewrite(
+                Flow::FromHost,
+                |message| {
+                    message.opens(Enqueue) && !message.body().windows(5).any(|it| it == b"\"key\"")
+                },
+                |message| {
+                    let body = String::from_utf8_lossy(message.body());
+                    match body.strip_prefix('{') {
+                        Some(rest) => format!("\x03{{\"key\":\"\",{rest}").into(),
+                        None => message.frame.payload.clone(),
+                    }
+                },
+            )
+        },
+    ),
+    fault(
+        "unreadable-enqueue-run",
+        "proxy.channel.unreadable-no-call",
+        "puts an enqueue that cannot be read to the agent server",
+        || {
+            on(Flow::FromHost, |message, next| {
+                if message.opens(Enqueue) && is_unreadable_enqueue(&message.frame.payload) {
+                    let body = message.frame.payload.slice(1..);
+                    next.push(extra_call(message.view, Endpoint::Run, body));
+                }
+                next.push(message.pass());
+            })
+        },
+    ),
+    fault(
+        "unknown-ask-unanswered",
+        "proxy.channel.unknown-ask",
+        "does not finish a channel whose first byte names nothing",
+        || {
+            lose(Flow::ToHost, |it| {
+                finishes(it, |ask| !ask.is_empty() && asked(ask).is_none())
+            })
+        },
+    ),
+    fault(
+        "empty-ask-unanswered",
+        "proxy.channel.unknown-ask",
+        "does not finish a channel that asks without a byte",
+        || lose(Flow::ToHost, |it| finishes(it, <[u8]>::is_empty)),
+    ),
+    fault(
+        "unknown-ask-ends-scope",
+        "proxy.channel.unknown-ask",
+        "finishes the scope with a channel that asks nothing it knows",
+        || {
+            after(
+                Flow::ToHost,
+                |message| finishes(message, |ask| asked(ask).is_none()),
+                |message| vec![message.finish()],
+            )
+        },
+    ),
+    fault(
+        "unknown-ask-error",
+        "proxy.channel.unknown-ask",
+        "answers a channel that asks nothing it knows with an error",
+        || {
+            before(
+                Flow::ToHost,
+                |message| finishes(message, |ask| asked(ask).is_none()),
+                |message| {
+                    vec![message.tell(
+                        FrameType::ChannelResponse,
+                        message.frame.channel,
+                        "\x02null",
+                    )]
+                },
+            )
+        },
+    ),
+    fault(
+        "duplicate-channel-finished",
+        "proxy.channel.duplicate-ignored",
+        "finishes a channel when another is opened under its number",
+        || {
+            on(Flow::FromHost, |message, next| {
+                if duplicates(message) {
+                    next.push(message.finish_channel());
+                }
+                next.push(message.pass());
+            })
+        },
+    ),
+    fault(
+        "duplicate-channel-served",
+        "proxy.channel.duplicate-ignored",
+        "puts an enqueue under the number of an open channel to the agent server",
+        || {
+            on(Flow::FromHost, |message, next| {
+                if duplicates(message) && message.channel() == Some(Enqueue) {
+                    let body = message.frame.payload.slice(1..);
+                    next.push(extra_call(message.view, Endpoint::Enqueue, body));
+                }
+                next.push(message.pass());
+            })
+        },
+    ),
+    fault(
+        "duplicate-channel-closes",
+        "proxy.channel.duplicate-ignored",
+        "closes when a channel is opened under the number of an open one",
+        || {
+            on(Flow::FromHost, |message, next| {
+                next.push(if duplicates(message) {
+                    Output::Close(message.host).into()
+                } else {
+                    message.pass()
+                });
+            })
+        },
+    ),
+    fault(
+        "hosts-finish-obeyed",
+        "proxy.channel.separate-numbers",
+        "finishes a channel of the host's when the host finishes one of that number",
+        || touched(Part::AnswerFinish),
+    ),
+    fault(
+        "hosts-answer-obeyed",
+        "proxy.channel.separate-numbers",
+        "finishes a channel of the host's when the host answers one of that number",
+        || touched(Part::Answer),
+    ),
+];
+
+/// Finishes an open channel of the host's, and says nothing more on it, when such a part comes under its number.
+fn touched(part: Part) -> Box<dyn Intercept> {
+    let mut gone = HashSet::new();
+    on_frames(move |message, next| {
+        let channel = message.frame.channel;
+        let open = |message: &Message<'_>| {
+            message
+                .scope
+                .is_some_and(|it| it.channels.contains_key(&channel))
+        };
+        match message.flow {
+            Flow::FromHost if message.part == part && open(message) => {
+                gone.insert(channel);
+                next.push(message.finish_channel());
+            }
+            Flow::FromHost => next.push(message.pass()),
+            Flow::ToHost => match message.part {
+                Part::Answer if gone.contains(&channel) => {}
+                Part::AnswerFinish if gone.remove(&channel) => {}
+                _ => next.push(message.pass()),
+            },
+        }
+    })
+}
+
+/// Whether it finishes a channel that asks so.
+fn finishes(message: &Message<'_>, when: fn(&[u8]) -> bool) -> bool {
+    let open = || message.scope?.channels.get(&message.frame.channel);
+    message.flow == Flow::ToHost
+        && message.part == Part::AnswerFinish
+        && open().is_some_and(|ask| when(ask))
+}
+
+fn is_unreadable_enqueue(ask: &[u8]) -> bool {
+    let split = Profile::scope().begin_channels.split(ask);
+    split.is_ok_and(|(kind, body)| {
+        kind == BeginChannel::Enqueue && ChannelAsk::decode(kind, body).is_err()
+    })
+}
+
+fn duplicates(message: &Message<'_>) -> bool {
+    message.is(Part::Ask, |scope| {
+        !scope.finished && scope.channels.contains_key(&message.frame.channel)
+    })
+}

@@ -1,0 +1,203 @@
+//! Faults of the path revision: what is not a run, and has one answer.
+
+use bytes::Bytes;
+
+use super::paths::is_of_kind;
+use crate::answers::{Fate, is_success};
+use crate::fault::{Fault, Heard, Intercept, change_word, on_call, on_said, path_fault};
+use crate::policy::{Endpoint, Input, Output, Word};
+
+pub(super) const FAULTS: &[Fault] = &[
+    path_fault(
+        "path-register-needs-body",
+        "proxy.path-register.registered",
+        "takes a register that succeeds without a body for a failure",
+        || {
+            change_word(Endpoint::Register, |heard| {
+                let (status, body) = heard.answer()?;
+                (is_success(status) && body.is_empty()).then(|| Word::Failed("no body".into()))
+            })
+        },
+    ),
+    path_fault(
+        "path-register-unanswered",
+        "proxy.path-register.registered",
+        "closes without a message when a register succeeds",
+        || {
+            on_said(Endpoint::Register, |_, host, bytes, next| {
+                if bytes.first() != Some(&0) {
+                    next.push(Output::Send(host, bytes).into());
+                }
+            })
+        },
+    ),
+    path_fault(
+        "path-register-refusal-as-success",
+        "proxy.path-register.refused",
+        "takes a register that is refused with status 400 for a success",
+        || register_taken(|heard| heard.answer().is_some_and(|(status, _)| status == 400)),
+    ),
+    path_fault(
+        "path-register-refusal-replaced",
+        "proxy.path-register.refused",
+        "tells words of its own when a register is refused",
+        || {
+            on_said(Endpoint::Register, |_, host, bytes, next| {
+                let bytes = match bytes.first() {
+                    Some(1) => Bytes::from_static(b"\x01{\"kind\":\"refused\"}"),
+                    _ => bytes,
+                };
+                next.push(Output::Send(host, bytes).into());
+            })
+        },
+    ),
+    path_fault(
+        "path-register-again-taken",
+        "proxy.path-register.again",
+        "takes a second register for a success",
+        || register_taken(|heard| is_of_kind(heard, "registered")),
+    ),
+    path_fault(
+        "path-missed-as-error",
+        "proxy.path-enqueue.fate",
+        "tells an error when a message was missed",
+        || fates(|fate| (fate == Fate::Missed).then_some(b"\x03{\"kind\":\"missed\"}")),
+    ),
+    path_fault(
+        "path-dequeued-as-missed",
+        "proxy.path-enqueue.fate",
+        "tells that a message which was dequeued was missed",
+        || fates(|fate| (fate == Fate::Dequeued).then_some(b"\x02")),
+    ),
+    path_fault(
+        "path-delivered-as-missed",
+        "proxy.path-enqueue.fate",
+        "tells that a message which was delivered was missed",
+        || fates(|fate| (fate == Fate::Delivered).then_some(b"\x02")),
+    ),
+    path_fault(
+        "path-enqueue-error-byte",
+        "proxy.path-enqueue.error",
+        "tells the error of an enqueue behind the byte 2",
+        || {
+            on_said(Endpoint::Enqueue, |_, host, bytes, next| {
+                let bytes = match bytes.split_first() {
+                    Some((3, error)) => [b"\x02", error].concat().into(),
+                    _ => bytes,
+                };
+                next.push(Output::Send(host, bytes).into());
+            })
+        },
+    ),
+    path_fault(
+        "path-enqueue-failure-as-missed",
+        "proxy.path-enqueue.error",
+        "tells that a message was missed where the agent server failed",
+        || {
+            on_said(Endpoint::Enqueue, |_, host, bytes, next| {
+                let bytes = match bytes.first() {
+                    Some(3) => Bytes::from_static(b"\x02"),
+                    _ => bytes,
+                };
+                next.push(Output::Send(host, bytes).into());
+            })
+        },
+    ),
+    path_fault(
+        "path-enqueue-answered-at-once",
+        "proxy.path-enqueue.answered-when-known",
+        "tells that a message is delivered before the agent server does",
+        || {
+            on_call(Endpoint::Enqueue, |_, id, call, next| {
+                next.push(Output::Call(id, call).into());
+                let body = "{\"type\":\"delivered\"}".into();
+                next.push(Input::Agent(id, Word::Answered { status: 200, body }).into());
+            })
+        },
+    ),
+    path_fault(
+        "path-dequeue-waits",
+        "proxy.path-dequeue.asks",
+        "waits for a message before it dequeues",
+        || on_call(Endpoint::Dequeue, |_, _, _, _| {}),
+    ),
+    path_fault(
+        "path-dequeue-swapped",
+        "proxy.path-dequeue.answered",
+        "tells that something was withdrawn where nothing waited, and the other way round",
+        || {
+            on_said(Endpoint::Dequeue, |_, host, bytes, next| {
+                let bytes = match bytes[..] {
+                    [0] => Bytes::from_static(&[1]),
+                    [1] => Bytes::from_static(&[0]),
+                    _ => bytes,
+                };
+                next.push(Output::Send(host, bytes).into());
+            })
+        },
+    ),
+    path_fault(
+        "path-dequeue-error-as-nothing",
+        "proxy.path-dequeue.answered",
+        "tells that nothing waited where the agent server failed",
+        || {
+            on_said(Endpoint::Dequeue, |_, host, bytes, next| {
+                let bytes = match bytes.first() {
+                    Some(2) => Bytes::from_static(&[1]),
+                    _ => bytes,
+                };
+                next.push(Output::Send(host, bytes).into());
+            })
+        },
+    ),
+    path_fault(
+        "path-schema-emptied",
+        "proxy.path-schema.answered",
+        "tells an empty schema",
+        || {
+            on_said(Endpoint::Schema, |_, host, bytes, next| {
+                let bytes = match bytes.first() {
+                    Some(0) => Bytes::from_static(b"\0{}"),
+                    _ => bytes,
+                };
+                next.push(Output::Send(host, bytes).into());
+            })
+        },
+    ),
+    path_fault(
+        "path-schema-error-silent",
+        "proxy.path-schema.answered",
+        "closes without a message where the agent server has no schema",
+        || {
+            on_said(Endpoint::Schema, |_, host, bytes, next| {
+                if bytes.first() == Some(&0) {
+                    next.push(Output::Send(host, bytes).into());
+                }
+            })
+        },
+    ),
+];
+
+/// Takes answers of a register for a success.
+fn register_taken(when: fn(&Heard<'_>) -> bool) -> Box<dyn Intercept> {
+    change_word(Endpoint::Register, move |heard| {
+        when(heard).then(|| Word::Answered {
+            status: 204,
+            body: Bytes::new(),
+        })
+    })
+}
+
+/// Tells a fate by another message.
+fn fates(told: fn(Fate) -> Option<&'static [u8]>) -> Box<dyn Intercept> {
+    on_said(Endpoint::Enqueue, move |_, host, bytes, next| {
+        let fate = match bytes[..] {
+            [0] => Some(Fate::Delivered),
+            [1] => Some(Fate::Dequeued),
+            [2] => Some(Fate::Missed),
+            _ => None,
+        };
+        let bytes = fate.and_then(told).map_or(bytes, Bytes::from_static);
+        next.push(Output::Send(host, bytes).into());
+    })
+}
