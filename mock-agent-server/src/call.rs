@@ -235,6 +235,11 @@ impl Call {
         unanswered || self.pieces.as_ref().is_some_and(|it| !it.is_closed())
     }
 
+    /// Whether there is more to tell it, should the caller still be there.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.begin.is_some() || self.pieces.is_some()
+    }
+
     fn begin(&mut self, begun: Begun) -> Result<(), Over> {
         let begin = self.begin.take().ok_or(Over)?;
         begin.send(begun).map_err(|_| Over)

@@ -1,0 +1,5 @@
+//! Agent servers without sockets, as conversations.
+
+mod conversation;
+mod faults;
+mod policy;
