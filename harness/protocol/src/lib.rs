@@ -4,8 +4,11 @@
 //! - [`transcript`]: what happened on the links of a scenario.
 //! - [`rules`]: the catalogue of requirements, and the checkers that judge a transcript as it grows.
 //! - [`scenario`]: the scenario file format, its loader and its linter.
+//! - `strategies`, with the feature of that name: valid payloads, broken ones and near ones, for property tests.
 
 pub mod rules;
 pub mod scenario;
+#[cfg(feature = "strategies")]
+pub mod strategies;
 pub mod transcript;
 pub mod wire;

@@ -1,5 +1,6 @@
 //! Claims about named mutations.
 
+use diverge_protocol::strategies;
 use diverge_protocol::wire::mutate::{Mutation, MutationError, mutate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -149,19 +150,8 @@ fn a_mutation_that_has_no_place_is_refused() {
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i32>().prop_map(Value::from),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 30, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::hash_map("[a-c/~\"é]{0,2}", inner, 0..4)
-                .prop_map(|members| Value::Object(members.into_iter().collect())),
-        ]
-    })
+    let read = |text: String| serde_json::from_str(&text).expect("it is JSON");
+    strategies::json().prop_map(read)
 }
 
 /// Every place in a value, as pointers.

@@ -214,3 +214,74 @@ fn masked(text: &str, seen: &Seen) -> String {
     });
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
+
+#[cfg(test)]
+mod tests {
+    use diverge_protocol::strategies::{self, planted};
+    use proptest::prelude::*;
+    use proptest::strategy::Union;
+
+    use super::*;
+    use crate::cli::EventsRevisionArg;
+
+    const MARKER: &str = "planted-7f3a";
+
+    /// What `decode` writes about these payloads.
+    fn told(frame: Surface, batch: bool, payloads: &[Vec<u8>]) -> String {
+        let args = DecodeArgs {
+            frame,
+            batch,
+            show_secrets: false,
+            events_revision: EventsRevisionArg::Document,
+        };
+        let line = |payload: &Vec<u8>| format!("{:x}\n", bytes::Bytes::copy_from_slice(payload));
+        let input: String = payloads.iter().map(line).collect();
+        let mut out = Vec::new();
+        decode_lines(&args, &mut BufReader::new(input.as_bytes()), &mut out)
+            .expect("it is written");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    proptest! {
+        #[test]
+        fn a_planted_value_turns_up_neither_in_its_line_nor_in_a_later_one(
+            inner in planted(MARKER),
+            (frame, first) in prop::sample::select(&[(Surface::RunResponse, 9), (Surface::BeginResponse, 4)][..]),
+            cut in any::<prop::sample::Index>(),
+            batch in any::<bool>(),
+        ) {
+            let values = format!(r#"{{"K":{inner},"M":"{MARKER}"}}"#);
+            let end = (0..=cut.index(values.len() + 1)).rfind(|end| values.is_char_boundary(*end));
+            let cut = &values[..end.unwrap_or_default()];
+            // What is an error in one frame is begun in the other; each is any JSON.
+            let later = format!(r#"{{"so":["it is {MARKER}!"],"{MARKER}":null}}"#);
+            let error = if first == 9 { 6 } else { 1 };
+            let payloads = [
+                [&[first], cut.as_bytes()].concat(),
+                [&[first], values.as_bytes()].concat(),
+                [&[error], later.as_bytes()].concat(),
+            ];
+            let told = told(frame, batch, &payloads);
+            prop_assert!(!told.contains(MARKER), "{told}");
+            prop_assert!(told.contains("‹secret"), "{told}");
+        }
+
+        #[test]
+        fn a_line_is_accepted_with_its_kind_or_rejected_with_its_rule(
+            (frame, payload) in Union::new(
+                Surface::ALL.iter().map(|surface| (Just(*surface), strategies::bytes(*surface))),
+            ),
+        ) {
+            let told = told(frame, true, std::slice::from_ref(&payload));
+            prop_assert_eq!(told.lines().count(), 1);
+            let line: serde_json::Value = serde_json::from_str(&told).expect("a line of JSON");
+            match frame.judge(&payload) {
+                Ok(kind) => prop_assert_eq!((&line["verdict"], &line["kind"]), (&"accept".into(), &kind.into())),
+                Err(fault) => {
+                    let rule = fault.rule.as_str().into();
+                    prop_assert_eq!((&line["verdict"], &line["rule"]), (&"reject".into(), &rule));
+                }
+            }
+        }
+    }
+}

@@ -41,7 +41,7 @@ vocabulary! {
 }
 
 impl EventRevision {
-    fn shape(self) -> &'static Shape {
+    pub(crate) fn shape(self) -> &'static Shape {
         match self {
             EventRevision::Document => &DOCUMENT,
             EventRevision::Compaction => &COMPACTION,

@@ -96,21 +96,21 @@ pub struct DequeueAsk {
 }
 
 const PATH: Shape = Shape::Array(&Shape::Str);
-static READ: Shape = Shape::Object(&Object::open(&[required("path", PATH)]));
-static WRITE: Shape = Shape::Object(&Object::open(&[
+pub(crate) static READ: Shape = Shape::Object(&Object::open(&[required("path", PATH)]));
+pub(crate) static WRITE: Shape = Shape::Object(&Object::open(&[
     required("write_id", Shape::U32),
     required("path", PATH),
 ]));
-static TRANSFER: Shape = Shape::Object(&Object::open(&[
+pub(crate) static TRANSFER: Shape = Shape::Object(&Object::open(&[
     required("path", PATH),
     required("id", Shape::Str),
     required("destination", PATH),
 ]));
-pub(super) static ENQUEUE: Shape = Shape::Object(&Object::open(&[
+pub(crate) static ENQUEUE: Shape = Shape::Object(&Object::open(&[
     required("key", Shape::Str),
     required("content", Shape::Array(&BLOCK)),
 ]));
-pub(super) static DEQUEUE: Shape = Shape::Object(&Object::open(&[required("key", Shape::Str)]));
+pub(crate) static DEQUEUE: Shape = Shape::Object(&Object::open(&[required("key", Shape::Str)]));
 
 impl ChannelAsk {
     /// Reads what stands behind the first byte of a channel request. A [`BeginChannel`](super::profile::BeginChannel)

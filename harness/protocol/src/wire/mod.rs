@@ -24,7 +24,7 @@ mod reader;
 pub mod request;
 pub mod run;
 mod scan;
-mod shape;
+pub(crate) mod shape;
 pub mod sse;
 pub mod surface;
 mod tape;

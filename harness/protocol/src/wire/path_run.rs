@@ -19,7 +19,7 @@ pub struct PathRunRequest {
     pub prompt: String,
 }
 
-static REQUEST: Shape = Shape::Object(&Object::open(&[required("prompt", Shape::Str)]));
+pub(crate) static REQUEST: Shape = Shape::Object(&Object::open(&[required("prompt", Shape::Str)]));
 
 impl PathRunRequest {
     /// Reads the one message that a server sends; no byte stands in front of its JSON.
@@ -107,7 +107,7 @@ impl PathChunkKind {
 }
 
 /// A chunk of the path revision.
-static PATH_CHUNK: Shape = Shape::Tagged(&Tagged {
+pub(crate) static PATH_CHUNK: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the ten chunk types",
     variants: &[

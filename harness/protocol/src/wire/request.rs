@@ -94,7 +94,7 @@ static FUSE_MOUNT: Shape = Shape::Object(&Object::open(&[
     required("container_path", PATH),
     required("id", Shape::Str),
 ]));
-static RUN: Shape = Shape::Object(&Object::open(&[
+pub(crate) static RUN: Shape = Shape::Object(&Object::open(&[
     required("image", Shape::Object(&IMAGE)),
     required("memory", Shape::U64),
     required("disk", Shape::U64),
@@ -138,7 +138,7 @@ pub struct BeginRequest<'a> {
     pub arguments: &'a RawValue,
 }
 
-static BEGIN: Shape = Shape::Object(&Object::open(&[required("arguments", Shape::Any)]));
+pub(crate) static BEGIN: Shape = Shape::Object(&Object::open(&[required("arguments", Shape::Any)]));
 
 impl<'a> BeginRequest<'a> {
     /// Reads a begin request payload, first byte and JSON.

@@ -178,10 +178,10 @@ struct Refusal {
     mode: Option<Mode>,
 }
 
-static ID: Shape = Shape::Object(&Object::open(&[required("id", Shape::Str)]));
+pub(crate) static ID: Shape = Shape::Object(&Object::open(&[required("id", Shape::Str)]));
 const VOLUME: &[Member] = &[required("name", Shape::Str)];
-static REFUSAL: Shape = Shape::Object(&Object::closed(VOLUME));
-static REFUSAL_WITH_MODE: Shape =
+pub(crate) static REFUSAL: Shape = Shape::Object(&Object::closed(VOLUME));
+pub(crate) static REFUSAL_WITH_MODE: Shape =
     Shape::Object(&Object::closed(members![VOLUME, &[required("mode", MODE)]]));
 
 /// One of the three modes.
