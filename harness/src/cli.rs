@@ -14,6 +14,7 @@ use diverge_protocol::wire::agent_event::EventRevision;
 use crate::commands;
 use crate::decode::Surface;
 use crate::order::Shard;
+use crate::report::ReportTarget;
 use crate::verdict::Exit;
 
 /// Finds out whether a Diverge provider does what the protocol says, and says exactly where it does not.
@@ -59,6 +60,10 @@ enum Command {
         /// The emitter; without it, the reference
         name: Option<String>,
     },
+    /// Writes reports of runs that were recorded with `run --report json=PATH`: of one, or of several side by side
+    Report(ReportArgs),
+    /// Tells which verdicts moved between two runs that were recorded with `run --report json=PATH`
+    Diff(DiffArgs),
     /// Reads payloads as hex, one a line on standard input, and tells what they say or why they say nothing
     Decode(DecodeArgs),
     /// Checks scenario files; without files, those that are built in
@@ -70,6 +75,11 @@ enum Command {
         schema: bool,
     },
 }
+
+/// What `--report` takes.
+const REPORT_HELP: &str = "Write a report into a file while results come; repeatable. Formats: junit (for what reads \
+    test results), json (every result with its story, for `diff` and `report`), html (one page), markdown (a summary, \
+    such as for a job's page). Each file is a whole document at every moment, also of a run that is interrupted";
 
 /// Which kind of list.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -209,6 +219,9 @@ pub struct RunArgs {
     /// Play in an order that this number decides
     #[arg(long, value_name = "SEED")]
     pub shuffle: Option<u64>,
+    /// Write a report into a file while results come; repeatable
+    #[arg(long, value_name = "FORMAT=PATH", long_help = REPORT_HELP)]
+    pub report: Vec<ReportTarget>,
     /// Write each scenario's transcript into this directory, as JSON Lines
     #[arg(long, value_name = "DIR")]
     pub transcripts: Option<PathBuf>,
@@ -256,6 +269,40 @@ pub struct CheckArgs {
     /// The revision of the AgentEvent surface
     #[arg(long, value_enum, value_name = "REVISION", default_value = "document")]
     pub events_revision: EventsRevisionArg,
+}
+
+/// `diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    diverge-conformance diff main.json branch.json\n\n\
+    Exit codes: 0 nothing is worse; 1 a verdict got worse, what passed is missing, or the newer run did not come to \
+    its end; 2 usage.")]
+pub struct DiffArgs {
+    /// The older results
+    pub old: String,
+    /// The newer results
+    pub new: String,
+    /// How it is told
+    #[arg(long, value_enum, default_value = "pretty")]
+    pub format: Format,
+}
+
+/// `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    diverge-conformance report results.json --report html=page.html\n  \
+    diverge-conformance report ours.json theirs.json --report html=matrix.html\n\n\
+    Exit codes: 0; 2 usage, or a file cannot be read or written.")]
+pub struct ReportArgs {
+    /// Results as JSON
+    #[arg(required_unless_present = "schema")]
+    pub results: Vec<PathBuf>,
+    /// What to write, and where; repeatable
+    #[arg(long, value_name = "FORMAT=PATH", required_unless_present = "schema")]
+    pub report: Vec<ReportTarget>,
+    /// Print the JSON Schema of the results instead
+    #[arg(long)]
+    pub schema: bool,
 }
 
 /// `decode`.
@@ -324,6 +371,8 @@ pub fn main() -> ExitCode {
             Command::Coverage => commands::coverage(),
             Command::Check(args) => commands::check(&args),
             Command::EmitEvents { name } => commands::emit(name.as_deref()),
+            Command::Diff(args) => commands::diff(&args),
+            Command::Report(args) => commands::report(&args),
             Command::Decode(args) => commands::decode(&args),
             Command::Lint { files, schema } => commands::lint(&files, schema),
         }

@@ -10,6 +10,7 @@
 //! - [`order`]: which part of a selection is played, in which order and how often.
 //! - [`baseline`]: failures that are known and expected.
 //! - [`report`]: results for people and for programs.
+//! - [`diff`]: what moved between two runs.
 //! - [`mutants`]: tries the scenarios on hollow peers, faults and conforming variants of the reference.
 //! - [`cli`]: the command line over all of it.
 
@@ -18,6 +19,7 @@ pub mod cli;
 mod commands;
 pub mod config;
 mod decode;
+pub mod diff;
 pub mod events;
 mod files;
 pub mod iut;

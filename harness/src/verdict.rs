@@ -5,9 +5,14 @@ use std::time::Duration;
 use diverge_protocol::rules::{RequirementId, Strength};
 use diverge_protocol::scenario::{Located, Scenario};
 use diverge_protocol::transcript::Transcript;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The verdict of one scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every expectation was met and no rule was broken.
     Pass,

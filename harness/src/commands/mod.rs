@@ -3,18 +3,22 @@
 mod catalogue;
 mod check;
 mod decode;
+mod diff;
 mod emit;
 mod interrupt;
 mod lint;
 mod mutants;
+mod report;
 mod run;
 
 pub(crate) use catalogue::{coverage, explain, list};
 pub(crate) use check::check;
 pub(crate) use decode::decode;
+pub(crate) use diff::diff;
 pub(crate) use emit::emit;
 pub(crate) use lint::lint;
 pub(crate) use mutants::mutants;
+pub(crate) use report::report;
 pub(crate) use run::run;
 
 use crate::suite::SelectError;

@@ -14,7 +14,7 @@ use crate::iut::{Plug, PlugError};
 use crate::kinds::{self, Kind, Selection, Setting, Trial};
 use crate::order::{Order, Repeated};
 use crate::play::Patience;
-use crate::report::{Heading, Jsonl, Pretty, Reporter, Transcripts};
+use crate::report::{Files, Heading, Jsonl, Pretty, Reporter, Transcripts};
 use crate::runner::{Finished, Progress};
 use crate::suite::SelectError;
 use crate::verdict::{Exit, Summary};
@@ -52,14 +52,24 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let mut reporter: Box<dyn Reporter + Send> = match args.format {
-        Format::Pretty => Box::new(Pretty::default()),
-        Format::Jsonl => Box::new(Jsonl::default()),
+    let files = match Files::create(&args.report, args.strict) {
+        Ok(files) => files,
+        Err(error) => {
+            complain(&error.to_string());
+            return Exit::Usage;
+        }
+    };
+    let mut reporter = Both {
+        terminal: match args.format {
+            Format::Pretty => Box::new(Pretty::default()),
+            Format::Jsonl => Box::new(Jsonl::default()),
+        },
+        files,
     };
     let mut interrupt = Interrupt::listen();
     let playing = play(
         &parts,
-        reporter.as_mut(),
+        &mut reporter,
         transcripts.as_ref(),
         baseline.as_mut(),
     );
@@ -72,7 +82,7 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
             Ok(reckoning) => {
                 whole.baseline = reckoning;
                 reporter.finish(&whole);
-                return exit.worst(whole.baseline_exit());
+                return reporter.written(exit.worst(whole.baseline_exit()));
             }
             Err(error) => (Exit::Usage, error.to_string()),
         },
@@ -85,7 +95,54 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
     };
     complain(&why);
     reporter.abandon(exit, &why);
-    exit
+    reporter.written(exit)
+}
+
+/// What is shown while the run goes on, and what is written.
+struct Both {
+    terminal: Box<dyn Reporter + Send>,
+    files: Files,
+}
+
+impl Both {
+    /// The exit code, which a report that could not be written decides too: it must not be missed unseen.
+    fn written(&self, exit: Exit) -> Exit {
+        let failed = self.files.failed();
+        failed.iter().for_each(|error| complain(&error.to_string()));
+        if failed.is_empty() {
+            exit
+        } else {
+            exit.worst(Exit::Usage)
+        }
+    }
+}
+
+impl Reporter for Both {
+    fn begin(&mut self, heading: &Heading) {
+        // What has been shown is in the files already.
+        self.files.begin(heading);
+        self.terminal.begin(heading);
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.files.progress(progress);
+        self.terminal.progress(progress);
+    }
+
+    fn end(&mut self, finished: &Finished) {
+        self.files.end(finished);
+        self.terminal.end(finished);
+    }
+
+    fn finish(&mut self, whole: &Finished) {
+        self.files.finish(whole);
+        self.terminal.finish(whole);
+    }
+
+    fn abandon(&mut self, exit: Exit, why: &str) {
+        self.files.abandon(exit, why);
+        self.terminal.abandon(exit, why);
+    }
 }
 
 /// The baseline that is asked for.

@@ -13,6 +13,17 @@ const OVERHANG: usize = 3;
 /// The roles in the order of their lanes.
 const ROLES: [Role; 4] = [Role::Client, Role::Provider, Role::Proxy, Role::AgentServer];
 
+/// The lanes that these roles need, in their order.
+pub(super) fn lanes(roles: &[Role]) -> Vec<Role> {
+    let named = ROLES.into_iter().filter(|role| roles.contains(role));
+    let lanes: Vec<Role> = named.collect();
+    if lanes.len() < 2 {
+        vec![Role::Client, Role::Provider]
+    } else {
+        lanes
+    }
+}
+
 /// A diagram, drawn row by row.
 pub(super) struct Diagram {
     lanes: Vec<Role>,
@@ -23,14 +34,7 @@ pub(super) struct Diagram {
 impl Diagram {
     /// A diagram with a heading and no rows yet.
     pub(super) fn new(roles: impl IntoIterator<Item = Role>) -> Self {
-        let named: Vec<Role> = roles.into_iter().collect();
-        let mut lanes: Vec<Role> = ROLES
-            .into_iter()
-            .filter(|role| named.contains(role))
-            .collect();
-        if lanes.len() < 2 {
-            lanes = vec![Role::Client, Role::Provider];
-        }
+        let lanes = lanes(&roles.into_iter().collect::<Vec<Role>>());
         let gap = (style::WIDTH - GUTTER - OVERHANG - lanes.len()) / (lanes.len() - 1);
         let mut diagram = Self {
             lanes,

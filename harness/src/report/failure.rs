@@ -29,17 +29,8 @@ pub(super) fn render(outcome: &Outcome, title: Option<&str>, heading: &Heading) 
     }
     if let Some(divergence) = &outcome.divergence {
         story.requirements(&divergence.requirements);
-        // What the message adds to the divergence, such as that the process ended.
-        let told = format!(
-            "expected {}; got {}",
-            divergence.allowed, divergence.received
-        );
-        let more = outcome
-            .message
-            .as_deref()
-            .and_then(|message| message.strip_prefix(&told));
-        if let Some(more) = more.filter(|more| !more.is_empty()) {
-            story.entry("besides", more.trim_start_matches("; "));
+        if let Some(besides) = besides(outcome, divergence) {
+            story.entry("besides", besides);
         }
     }
     story.lanes(outcome);
@@ -201,8 +192,18 @@ impl Story<'_> {
     }
 }
 
+/// What the message adds to the divergence, such as that the process ended.
+pub(super) fn besides<'o>(outcome: &'o Outcome, divergence: &Divergence) -> Option<&'o str> {
+    let told = format!(
+        "expected {}; got {}",
+        divergence.allowed, divergence.received
+    );
+    let more = outcome.message.as_deref()?.strip_prefix(&told)?;
+    Some(more.trim_start_matches("; ")).filter(|more| !more.is_empty())
+}
+
 /// The numbers of the events that a checker's text names.
-fn events_told_of(text: &str) -> Vec<u64> {
+pub(super) fn events_told_of(text: &str) -> Vec<u64> {
     let number = |rest: &str| {
         rest.split(|c: char| !c.is_ascii_digit())
             .next()?

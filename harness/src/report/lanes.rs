@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use diverge_protocol::transcript::Transcript;
+use diverge_protocol::transcript::{Role, Transcript};
 use diverge_protocol::wire::FrameType;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::diagram::Diagram;
+use super::diagram::{self, Diagram};
 use super::mask::{Mask, stand_in};
 use super::reading::{Read, read};
 use super::style;
@@ -29,70 +31,150 @@ pub(super) enum Offence {
     Silence(Duration),
 }
 
-/// Draws the last messages of a transcript up to the offence and a few after it, and before them those that are `told`
-/// of, by their numbers.
+/// What a label in a report in a file may take at most, in columns.
+const ROOM: usize = 52;
+
+/// The last messages of a transcript, in the words of reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lanes {
+    /// The roles, as they stand beside each other.
+    pub roles: Vec<String>,
+    /// What happened between them, one after the other.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a lane diagram.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Row {
+    /// A message, or the opening or the end of a link.
+    Message {
+        /// Its number in the transcript.
+        seq: u64,
+        /// When it came, in microseconds from the start of the scenario.
+        at_us: u64,
+        /// Who sent it.
+        from: String,
+        /// Who it was sent to.
+        to: String,
+        /// What it is, in short.
+        label: String,
+        /// Whether it is at fault.
+        marked: bool,
+    },
+    /// Something about the rows around it.
+    Note {
+        /// What is to be said.
+        note: String,
+        /// Whether that is what is at fault.
+        marked: bool,
+    },
+}
+
+/// The last messages of a transcript up to the offence and a few after it, and before them those that are `told` of,
+/// by their numbers.
+pub(super) fn lanes(transcript: &Transcript, offence: Offence, told: &[u64], mask: &Mask) -> Lanes {
+    let (roles, shown) = choose(transcript, offence, told);
+    let roles = diagram::lanes(&roles);
+    let row = |shown: Shown<'_>| match shown {
+        Shown::Note { note, marked } => Row::Note { note, marked },
+        Shown::Message { message, marked } => Row::Message {
+            seq: message.event.seq,
+            at_us: u64::try_from(message.event.at.as_micros()).unwrap_or(u64::MAX),
+            from: message.from.as_str().to_owned(),
+            to: message.to.as_str().to_owned(),
+            label: label(&message, transcript, mask, ROOM),
+            marked,
+        },
+    };
+    Lanes {
+        roles: roles.iter().map(|it| it.as_str().to_owned()).collect(),
+        rows: shown.into_iter().map(row).collect(),
+    }
+}
+
+/// The same, drawn for a terminal.
 pub(super) fn of_transcript(
     transcript: &Transcript,
     offence: Offence,
     told: &[u64],
     mask: &Mask,
 ) -> String {
+    let (roles, shown) = choose(transcript, offence, told);
+    let mut diagram = Diagram::new(roles);
+    for shown in shown {
+        match shown {
+            Shown::Note { note, marked } => diagram.note("", &note, marked),
+            Shown::Message { message, marked } => {
+                let event = message.event;
+                let gutter = format!("{:>3}  {:>8}", event.seq, style::duration(event.at));
+                let label = label(&message, transcript, mask, diagram.room());
+                diagram.arrow(&gutter, message.from, message.to, &label, marked);
+            }
+        }
+    }
+    diagram.into_text()
+}
+
+/// A row to be shown.
+enum Shown<'t> {
+    Message { message: Read<'t>, marked: bool },
+    Note { note: String, marked: bool },
+}
+
+/// The roles that take part in what is shown, and what that is.
+fn choose<'t>(
+    transcript: &'t Transcript,
+    offence: Offence,
+    told: &[u64],
+) -> (Vec<Role>, Vec<Shown<'t>>) {
     let messages: Vec<Read<'_>> = read(transcript).collect();
+    let all = messages.len();
     let until = match offence {
         Offence::Event(seq) => messages
             .iter()
             .position(|message| message.event.seq == seq)
-            .map_or(messages.len(), |at| at + 1),
+            .map_or(all, |at| at + 1),
         Offence::Silence(end) => pause(&messages, end),
     };
-    let (first, last) = (
-        until.saturating_sub(BEFORE),
-        (until + AFTER).min(messages.len()),
-    );
-    let shown = |at: &usize| {
-        (first..last).contains(at) || (*at < first && told.contains(&messages[*at].event.seq))
-    };
-    let shown: Vec<usize> = (0..messages.len()).filter(shown).collect();
-    let roles = shown.iter().flat_map(|at| {
-        let (opener, answerer) = messages[*at].link.kind.roles();
-        [opener, answerer]
-    });
-    let mut diagram = Diagram::new(roles);
+    let (first, last) = (until.saturating_sub(BEFORE), (until + AFTER).min(all));
+    let mut roles = Vec::new();
+    let mut shown = Vec::new();
     let mut next = 0;
-    for at in shown {
-        left_out(&mut diagram, at - next);
-        if at == until {
-            silence(&mut diagram, offence);
+    for (at, message) in messages.into_iter().enumerate() {
+        let is_told = at < first && told.contains(&message.event.seq);
+        if !(first..last).contains(&at) && !is_told {
+            continue;
         }
-        let message = &messages[at];
-        let event = message.event;
-        let gutter = format!("{:>3}  {:>8}", event.seq, style::duration(event.at));
-        let marked = matches!(offence, Offence::Event(seq) if seq == event.seq);
-        let label = label(message, transcript, mask, diagram.room());
-        diagram.arrow(&gutter, message.from, message.to, &label, marked);
+        shown.extend(left_out(at - next));
+        if at == until {
+            shown.extend(silence(offence));
+        }
+        let (opener, answerer) = message.link.kind.roles();
+        roles.extend([opener, answerer]);
+        let marked = matches!(offence, Offence::Event(seq) if seq == message.event.seq);
+        shown.push(Shown::Message { message, marked });
         next = at + 1;
     }
     if until == last {
-        silence(&mut diagram, offence);
+        shown.extend(silence(offence));
     }
-    left_out(&mut diagram, messages.len() - next);
-    diagram.into_text()
+    shown.extend(left_out(all - next));
+    (roles, shown)
 }
 
-fn left_out(diagram: &mut Diagram, messages: usize) {
-    if messages > 0 {
-        diagram.note(
-            "",
-            &format!("… {}", style::count(messages, "more message")),
-            false,
-        );
-    }
+fn left_out<'t>(messages: usize) -> Option<Shown<'t>> {
+    (messages > 0).then(|| Shown::Note {
+        note: format!("… {}", style::count(messages, "more message")),
+        marked: false,
+    })
 }
 
-fn silence(diagram: &mut Diagram, offence: Offence) {
-    if let Offence::Silence(_) = offence {
-        diagram.note("", "nothing more came", true);
-    }
+fn silence<'t>(offence: Offence) -> Option<Shown<'t>> {
+    matches!(offence, Offence::Silence(_)).then(|| Shown::Note {
+        note: "nothing more came".to_owned(),
+        marked: true,
+    })
 }
 
 /// How many messages came before the longest pause.
@@ -159,7 +241,7 @@ fn body(message: &Read<'_>, mask: &Mask) -> String {
 
 #[cfg(test)]
 mod tests {
-    use diverge_protocol::transcript::{Role, What};
+    use diverge_protocol::transcript::What;
 
     use super::super::diagram::GUTTER;
     use super::super::testing::{self, Talk};

@@ -3,14 +3,22 @@
 pub(crate) mod conversation;
 mod diagram;
 mod failure;
+mod files;
+mod grow;
+mod html;
+mod json;
 mod jsonl;
+mod junit;
 mod lanes;
+mod markdown;
 mod mask;
+mod page;
 mod pretty;
 pub(crate) mod prose;
 mod reading;
-mod record;
+pub mod record;
 pub(crate) mod style;
+mod summary;
 mod tally;
 mod tell;
 #[cfg(test)]
@@ -20,7 +28,9 @@ mod transcripts;
 use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::Iut;
 
+pub use files::{Files, NoReport, ReportError, ReportFormat, ReportTarget};
 pub use jsonl::Jsonl;
+pub use lanes::{Lanes, Row};
 pub use mask::Mask;
 pub(crate) use mask::{Seen, stand_in};
 pub use pretty::Pretty;

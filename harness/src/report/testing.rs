@@ -9,6 +9,8 @@ use diverge_protocol::transcript::{LinkId, LinkKind, Role, RunRef, Transcript, W
 use diverge_protocol::wire::frame::{Frame, FrameType};
 
 use super::Heading;
+use super::mask::Mask;
+use super::record::{Part, Record, Results};
 use crate::verdict::{Divergence, Outcome, Verdict};
 
 pub(crate) fn heading() -> Heading {
@@ -79,6 +81,23 @@ pub(crate) fn failed() -> Outcome {
         transcript: talk.transcript,
         ..outcome(Verdict::Fail)
     }
+}
+
+/// A run of a scenario that passes and one that fails.
+pub(crate) fn results() -> Results {
+    let mask = Mask::of(&Transcript::default(), &heading().secrets);
+    let mut passed = outcome(Verdict::Pass);
+    passed.id = "provider/streams/passes".to_owned();
+    let mut results = Results::start(false);
+    results.end.parts.push(Part::of(&heading(), &mask));
+    for outcome in [passed, failed()] {
+        let record = Record::of(&outcome, &heading(), &mask);
+        results.end.summary.add(record.verdict);
+        results.results.push(Arc::new(record));
+    }
+    results.end.exit = Some(1);
+    results.end.complete = true;
+    results
 }
 
 /// A transcript in the making: one client, one proxy.
