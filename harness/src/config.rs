@@ -1,5 +1,8 @@
 //! The configuration file: what only the implementer knows about their implementation.
 
+use std::io;
+use std::path::Path;
+
 use diverge_protocol::scenario::Fixture;
 use serde::Deserialize;
 
@@ -9,6 +12,42 @@ use serde::Deserialize;
 pub struct Config {
     /// `[provider]`.
     pub provider: ProviderConfig,
+}
+
+/// Why a configuration file could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("could not read {path}: {error}")]
+    Unreadable {
+        /// As given.
+        path: String,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// It is at fault.
+    #[error("{path}: {error}")]
+    File {
+        /// As given.
+        path: String,
+        /// What is wrong, and where.
+        error: toml::de::Error,
+    },
+}
+
+impl Config {
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the first thing wrong with it.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+            path: shown.clone(),
+            error,
+        })?;
+        toml::from_str(&text).map_err(|error| ConfigError::File { path: shown, error })
+    }
 }
 
 /// What a provider needs to be told and to tell.

@@ -1,7 +1,13 @@
 //! The implementation under test, and how it is had.
 
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use diverge_protocol::scenario::Iut;
 
@@ -16,6 +22,86 @@ pub enum Plug {
     Launch(String),
     /// A server that is running already.
     Url(String),
+    /// A server that is started in this process.
+    InProcess(InProcess),
+}
+
+/// How an implementation is started in this process: as often as the run needs one.
+#[derive(Clone)]
+pub struct InProcess(Arc<StartFn>);
+
+type StartFn = dyn Fn(Place) -> Pin<Box<dyn Future<Output = Start> + Send>> + Send + Sync;
+
+/// What starting a server in this process comes to.
+pub type Start = Result<Started, Box<dyn Error + Send + Sync>>;
+
+/// What a server that is started in this process is told.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Where to serve WebSocket on: port 0 of loopback, so that each server gets a port of its own.
+    pub listen: SocketAddr,
+    /// Where the proxy of every container answers.
+    pub proxy: SocketAddr,
+    /// The one credential to accept.
+    pub credential: String,
+}
+
+/// A server that was started in this process. Dropping it drops the guard, which stops the server.
+pub struct Started {
+    url: String,
+    _guard: Box<dyn Any + Send + Sync>,
+}
+
+impl InProcess {
+    /// A server that `start` starts.
+    pub fn new<F, S>(start: F) -> Self
+    where
+        F: Fn(Place) -> S + Send + Sync + 'static,
+        S: Future<Output = Start> + Send + 'static,
+    {
+        Self(Arc::new(move |place| Box::pin(start(place))))
+    }
+
+    /// Starts one.
+    ///
+    /// # Errors
+    /// What the server itself says.
+    pub async fn start(&self, place: Place) -> Start {
+        (self.0)(place).await
+    }
+}
+
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InProcess")
+    }
+}
+
+impl Started {
+    /// A server that answers WebSocket handshakes at `address`; dropping `guard` stops it.
+    pub fn at(address: SocketAddr, guard: impl Any + Send + Sync) -> Self {
+        Self::with_url(format!("ws://{address}/"), guard)
+    }
+
+    /// A server that answers WebSocket handshakes at `url`; dropping `guard` stops it.
+    pub fn with_url(url: impl Into<String>, guard: impl Any + Send + Sync) -> Self {
+        Self {
+            url: url.into(),
+            _guard: Box::new(guard),
+        }
+    }
+
+    /// Where clients reach it.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl fmt::Debug for Started {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Started({})", self.url)
+    }
 }
 
 /// Why an implementation could not be had.
@@ -45,6 +131,12 @@ pub enum PlugError {
     /// An implementation that speaks on its standard streams has no address.
     #[error("{} has no address; --launch starts it", .0.as_str())]
     NoAddress(Iut),
+    /// A server in this process did not start.
+    #[error("could not start the implementation in this process: {0}")]
+    InProcess(Box<dyn Error + Send + Sync>),
+    /// An implementation of this kind is not started in this process.
+    #[error("{} is no server in this process; give the command that starts it", .0.as_str())]
+    NotInProcess(Iut),
     /// The harness itself could not listen.
     #[error("the harness could not listen on loopback: {0}")]
     Listen(io::Error),
@@ -61,6 +153,7 @@ impl Plug {
             }
             Self::Launch(command) => command.clone(),
             Self::Url(url) => url.clone(),
+            Self::InProcess(_) => "a server in this process".to_owned(),
         }
     }
 }

@@ -12,9 +12,11 @@
 //! - [`report`]: results for people and for programs.
 //! - [`diff`]: what moved between two runs.
 //! - [`mutants`]: tries the scenarios on hollow peers, faults and conforming variants of the reference.
+//! - [`cargo_test`]: the scenarios as tests of `cargo test` and `cargo nextest`.
 //! - [`cli`]: the command line over all of it.
 
 pub mod baseline;
+pub mod cargo_test;
 pub mod cli;
 mod commands;
 pub mod config;

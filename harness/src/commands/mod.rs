@@ -30,7 +30,7 @@ pub(crate) fn complain(why: &str) {
 }
 
 /// Says what is wrong with a selection of scenarios.
-fn complain_of(error: &SelectError) -> Exit {
+pub(crate) fn complain_of(error: &SelectError) -> Exit {
     match error {
         SelectError::Mistakes(mistakes) => {
             lint::show(mistakes);

@@ -303,7 +303,7 @@ fn setting(args: &RunArgs, kind: &dyn Kind) -> Result<Setting, String> {
     }
     let in_tree = args.launch.is_none() && args.url.is_none();
     let config = match &args.config {
-        Some(path) => read_config(path)?,
+        Some(path) => Config::load(path).map_err(|error| error.to_string())?,
         None if in_tree => kind.in_tree(),
         None => Config::default(),
     };
@@ -326,13 +326,7 @@ fn setting(args: &RunArgs, kind: &dyn Kind) -> Result<Setting, String> {
     })
 }
 
-fn read_config(path: &Path) -> Result<Config, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("could not read {}: {error}", path.display()))?;
-    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// The command line that runs this again, to which a failure adds its scenario.
+/// The command line that plays one scenario again; the scenario's id is put behind it.
 fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
     let quote = |text: &str| {
         shlex::try_quote(text).map_or_else(|_| text.to_owned(), |quoted| quoted.into_owned())
@@ -367,5 +361,6 @@ fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
     {
         flag("--scenario", Some(pattern.clone()));
     }
+    words.push("--scenario ".to_owned());
     words.join(" ")
 }

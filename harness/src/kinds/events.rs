@@ -100,6 +100,7 @@ impl Trial for Judged {
                     emitter.judge(asked.unwrap_or(emitter.revision))
                 }
                 Plug::Url(_) => return Err(PlugError::NoAddress(Iut::Events)),
+                Plug::InProcess(_) => return Err(PlugError::NotInProcess(Iut::Events)),
             };
             let mut finished = Finished {
                 strict: self.setting.strict,

@@ -74,6 +74,11 @@ pub trait Trial: Send + Sync {
         self.ids().len()
     }
 
+    /// Why the scenario with this id is not applicable, where the configuration alone tells.
+    fn lacking(&self, _id: &str) -> Option<String> {
+        None
+    }
+
     /// Plays only these of its scenarios, in this order where it has one.
     fn keep(&mut self, ids: &[String]);
 

@@ -9,7 +9,7 @@ mod sequencer;
 use diverge_protocol::scenario::{Action, Step};
 
 pub use patience::Patience;
-pub use provider::play;
+pub use provider::{lacking, play};
 
 use crate::verdict::Outcome;
 

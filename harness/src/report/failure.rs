@@ -89,7 +89,7 @@ pub(super) fn replay(heading: &Heading, id: &str, mask: &Mask) -> String {
         .replay
         .split_once(' ')
         .unwrap_or((&heading.replay, ""));
-    format!("{program} {} --scenario {id}", mask.text(arguments))
+    format!("{program} {}{id}", mask.text(arguments))
 }
 
 fn head(outcome: &Outcome) -> String {

@@ -38,7 +38,7 @@ pub(crate) use tell::tell;
 pub use transcripts::Transcripts;
 
 use crate::runner::{Finished, Progress};
-use crate::verdict::Exit;
+use crate::verdict::{Exit, Outcome};
 
 /// What a report says at its head and needs for its replay commands.
 #[derive(Debug, Clone)]
@@ -49,12 +49,18 @@ pub struct Heading {
     pub revision: Option<Revision>,
     /// The implementation, in words.
     pub subject: String,
-    /// The command line that runs this again; a failure adds `--scenario ID`.
+    /// The command line that plays one scenario again; the scenario's id is put behind it.
     pub replay: String,
     /// How many scenarios there will be.
     pub scenarios: usize,
     /// Texts that must appear nowhere.
     pub secrets: Vec<String>,
+}
+
+/// The story of a result that is no pass, as the command line prints it, with its colours.
+#[must_use]
+pub fn story(outcome: &Outcome, heading: &Heading) -> String {
+    failure::render(outcome, Some(&outcome.title), heading)
 }
 
 /// Something that shows results as they come. A run has parts, one for each kind and revision that is judged.

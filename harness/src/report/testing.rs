@@ -18,7 +18,7 @@ pub(crate) fn heading() -> Heading {
         iut: Iut::Provider,
         revision: None,
         subject: "the in-tree reference".to_owned(),
-        replay: "diverge-conformance run provider --launch 'serve hunter2'".to_owned(),
+        replay: "diverge-conformance run provider --launch 'serve hunter2' --scenario ".to_owned(),
         scenarios: 3,
         secrets: vec!["hunter2".to_owned()],
     }

@@ -9,7 +9,7 @@ use mock_provider::server::Server;
 use mock_proxy::Hub;
 
 use crate::config::ProviderConfig;
-use crate::iut::{Plug, PlugError};
+use crate::iut::{Place, Plug, PlugError, Started};
 use crate::play::Patience;
 use crate::process::{CommandLine, Pipes, Process, free_address};
 
@@ -38,6 +38,7 @@ pub struct Endpoint {
 enum Body {
     Reference { url: String, _server: Box<Server> },
     Launched(Launched),
+    InProcess(Started),
     Url(String),
 }
 
@@ -75,6 +76,15 @@ impl Endpoint {
         let credential = config.credential.clone();
         let body = match plug {
             Plug::Url(url) => Body::Url(url.clone()),
+            Plug::InProcess(server) => {
+                let place = Place {
+                    listen: loopback,
+                    proxy: hub.address(),
+                    credential: credential.clone(),
+                };
+                let started = server.start(place).await;
+                Body::InProcess(started.map_err(PlugError::InProcess)?)
+            }
             Plug::Reference(mutant) => {
                 let behaviour = super::behaviour(mutant.as_ref());
                 let server = super::serve(loopback, hub.address(), config, behaviour)
@@ -124,6 +134,7 @@ impl Endpoint {
     pub fn url(&self) -> String {
         match &self.body {
             Body::Reference { url, .. } | Body::Url(url) => url.clone(),
+            Body::InProcess(server) => server.url().to_owned(),
             Body::Launched(launched) => launched.state().url.clone(),
         }
     }
@@ -176,7 +187,7 @@ impl Endpoint {
     pub fn alive(&self) -> bool {
         match &self.body {
             Body::Launched(launched) => launched.state().process.ended().is_none(),
-            Body::Reference { .. } | Body::Url(_) => true,
+            Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => true,
         }
     }
 
@@ -206,7 +217,7 @@ impl Endpoint {
     pub fn generation(&self) -> u64 {
         match &self.body {
             Body::Launched(launched) => launched.state().generation,
-            Body::Reference { .. } | Body::Url(_) => 0,
+            Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => 0,
         }
     }
 
@@ -215,7 +226,7 @@ impl Endpoint {
     pub fn reached(&self) -> bool {
         match &self.body {
             Body::Launched(launched) => launched.state().reached || launched.state().generation > 0,
-            Body::Reference { .. } | Body::Url(_) => true,
+            Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => true,
         }
     }
 

@@ -18,6 +18,7 @@ pub use self::endpoint::Endpoint;
 use super::{Entry, Kind, Playing, Selection, Setting, Trial};
 use crate::config::{Config, ProviderConfig, VolumeMode};
 use crate::mutants::{Duty, Mutant};
+use crate::play;
 use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
@@ -94,6 +95,11 @@ impl Trial for Judged {
 
     fn ids(&self) -> Vec<String> {
         self.scenarios.iter().map(|it| it.id.clone()).collect()
+    }
+
+    fn lacking(&self, id: &str) -> Option<String> {
+        let scenario = self.scenarios.iter().find(|it| it.id == id)?;
+        play::lacking(scenario, &self.setting.config.provider)
     }
 
     fn keep(&mut self, ids: &[String]) {

@@ -48,15 +48,7 @@ pub async fn play(
     config: &ProviderConfig,
     patience: &Patience,
 ) -> Played {
-    if let Some(missing) = scenario
-        .needs
-        .iter()
-        .find(|fixture| config.volumes.get(**fixture).is_none())
-    {
-        let why = format!(
-            "needs [provider.volumes] {} in the configuration",
-            missing.key()
-        );
+    if let Some(why) = lacking(scenario, config) {
         return Played::Judged(Box::new(Outcome::unplayed(
             scenario,
             Verdict::NotApplicable,
@@ -70,6 +62,17 @@ pub async fn play(
     };
     player.stage.reads_requests = reads_requests(scenario);
     sequencer::run(scenario, player, patience).await
+}
+
+/// What a provider's scenario needs and the configuration lacks.
+#[must_use]
+pub fn lacking(scenario: &Scenario, config: &ProviderConfig) -> Option<String> {
+    let mut needs = scenario.needs.iter();
+    let missing = needs.find(|fixture| config.volumes.get(**fixture).is_none())?;
+    let key = missing.key();
+    Some(format!(
+        "needs [provider.volumes] {key} in the configuration"
+    ))
 }
 
 fn reads_requests(scenario: &Scenario) -> bool {
