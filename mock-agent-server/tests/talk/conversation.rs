@@ -8,13 +8,22 @@ use mock_agent_server::settings::{ARGUMENTS, MESSAGES, Settings};
 use mock_agent_server::{Asked, CallId};
 use serde_json::Value;
 
+/// Something that happened in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The server was told something.
+    Told(Input),
+    /// The server did something.
+    Did(Output),
+}
+
 /// A server, and what it did since it was last looked at, in words.
 pub struct Conversation {
     server: Box<dyn AgentServer>,
     revision: Revision,
     calls: u64,
     did: Vec<String>,
-    outputs: Vec<Output>,
+    log: Vec<Event>,
     alarm: Option<Alarm>,
     wakes: usize,
 }
@@ -37,7 +46,7 @@ impl Conversation {
             revision,
             calls: 0,
             did: Vec::new(),
-            outputs: Vec::new(),
+            log: Vec::new(),
             alarm: None,
             wakes: 0,
         }
@@ -47,9 +56,11 @@ impl Conversation {
         let mut inputs = vec![input];
         while !inputs.is_empty() {
             let mut out = Vec::new();
-            self.server.on(inputs.remove(0), &mut out);
+            let input = inputs.remove(0);
+            self.log.push(Event::Told(input.clone()));
+            self.server.on(input, &mut out);
             for output in out {
-                self.outputs.push(output.clone());
+                self.log.push(Event::Did(output.clone()));
                 self.note(output);
             }
             if self.wakes > 0 {
@@ -170,9 +181,9 @@ impl Conversation {
         std::mem::take(&mut self.did)
     }
 
-    /// Everything that the server did, to the byte.
-    pub fn outputs(&self) -> &[Output] {
-        &self.outputs
+    /// Everything that the server was told and did, to the byte.
+    pub fn log(&self) -> &[Event] {
+        &self.log
     }
 
     /// Plays everything that there is to play, so that whatever stands in between is met.
@@ -203,7 +214,8 @@ impl Conversation {
             "{{\"messages\":[{{\"key\":\"z \",\"content\":{blocks}}},{{\"key\":\"a\",\"content\":{blocks}}}],\"prompt\":\"x\"}}"
         );
         self.ask(Endpoint::Run, &many);
-        self.run(MESSAGES.tool)
+        self.run(&"long ".repeat(1000))
+            .run(MESSAGES.tool)
             .run(MESSAGES.ordinary)
             .run(MESSAGES.failing);
         self.run(MESSAGES.long)

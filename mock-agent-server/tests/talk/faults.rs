@@ -58,7 +58,7 @@ fn every_fault_does_something_else_than_the_reference() {
             true => talk.plays_everything(),
             false => talk.registered(),
         };
-        talk.outputs().to_vec()
+        talk.log().to_vec()
     };
     let plays = BOTH.map(|revision| [(revision, false), (revision, true)]);
     let mut idle = Vec::new();

@@ -2,4 +2,5 @@
 
 mod conversation;
 mod faults;
+mod judged;
 mod policy;

@@ -2,12 +2,15 @@
 //!
 //! The [`Catalogue`] says what the protocol requires, as data. The [`Checkers`] are fed the events of a scenario's links
 //! in their order and name every requirement that the provider breaks. They judge only what the provider sends: what
-//! client and proxy send moves their state, and a frame that the provider may send is never held against it.
+//! client and proxy send moves their state, and a frame that the provider may send is never held against it. A
+//! [`ChunkStream`] judges in the same way what an agent server says, and an [`EventStream`] what a program tells as agent
+//! events.
 
 mod asks;
 mod begin_link;
 mod catalogue;
 mod channels;
+mod chunk_stream;
 mod connection;
 mod events;
 mod frames;
@@ -27,6 +30,7 @@ use std::collections::HashMap;
 pub use catalogue::{
     Catalogue, CatalogueError, Iut, Requirement, RequirementId, Revision, Source, Strength,
 };
+pub use chunk_stream::{ChunkStream, Ending, Joined, Message};
 pub use events::EventStream;
 pub use violation::Violation;
 
