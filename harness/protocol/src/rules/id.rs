@@ -10,6 +10,7 @@ macro_rules! ids {
         pub(super) const ALL: &[RequirementId] = &[$($name,)+];
     };
 }
+pub(super) use ids;
 
 ids! {
     HANDSHAKE_PLAIN = "transport.handshake-plain",

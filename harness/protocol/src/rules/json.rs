@@ -56,14 +56,13 @@ fn string(text: &str) -> Option<Cow<'_, str>> {
 
 /// The value of the member `type` of an object, if it is a string.
 pub(super) fn type_of(body: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Typed {
-        #[serde(rename = "type")]
-        name: String,
-    }
-    serde_json::from_slice::<Typed>(body)
-        .ok()
-        .map(|typed| typed.name)
+    member(body, "type")
+}
+
+/// The value of a member of an object, if it is a string.
+pub(super) fn member(body: &[u8], name: &str) -> Option<String> {
+    let object = members(std::str::from_utf8(body).ok()?)?;
+    string(object.get(name)?.get()).map(Cow::into_owned)
 }
 
 /// Whether a text is one JSON value.

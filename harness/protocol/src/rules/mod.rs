@@ -2,9 +2,9 @@
 //!
 //! The [`Catalogue`] says what the protocol requires, as data. The [`Checkers`] are fed the events of a scenario's links
 //! in their order and name every requirement that the provider breaks. They judge only what the provider sends: what
-//! client and proxy send moves their state, and a frame that the provider may send is never held against it. A
-//! [`ChunkStream`] judges in the same way what an agent server says, and an [`EventStream`] what a program tells as agent
-//! events.
+//! client and proxy send moves their state, and a frame that the provider may send is never held against it.
+//! [`ProxyCheckers`] do the same for a proxy, a [`ChunkStream`] judges what an agent server says, and an [`EventStream`]
+//! what a program tells as agent events.
 
 mod asks;
 mod begin_link;
@@ -17,6 +17,7 @@ mod frames;
 mod hindsight;
 mod id;
 mod json;
+mod proxy;
 mod relay;
 mod run;
 mod run_stream;
@@ -32,6 +33,7 @@ pub use catalogue::{
 };
 pub use chunk_stream::{ChunkStream, Ending, Joined, Message};
 pub use events::EventStream;
+pub use proxy::ProxyCheckers;
 pub use violation::Violation;
 
 use self::begin_link::{BeginLink, Claim};
@@ -42,7 +44,7 @@ use self::violation::Cx;
 use crate::transcript::{Event, Link, LinkId, LinkKind, RunRef};
 use crate::wire::Profile;
 
-/// A kind of thing that the proxy sent and the client has not got.
+/// A kind of thing that one side sent and that has not come out on the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutstandingKind {
     /// A chunk, within a loop.
@@ -57,12 +59,12 @@ pub enum OutstandingKind {
     Answer,
 }
 
-/// Something that the proxy sent on a run's begin scope and that must still reach the client.
+/// Something that was sent to the implementation under test, and that it must still relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Outstanding {
     /// What it is.
     pub kind: OutstandingKind,
-    /// The proxy's event.
+    /// The event that calls for it.
     pub seq: u64,
 }
 
