@@ -36,7 +36,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs the scenarios against an implementation
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Lists what there is: scenarios, requirements or mutants
     List {
         /// What to list
@@ -52,7 +52,7 @@ enum Command {
     Mutants(MutantsArgs),
     /// Shows requirements, their scenarios and their mutants; exit 1 where one lacks either without a written reason
     Coverage,
-    /// Judges a stream of agent events, one JSON object a line, event by event
+    /// Judges a stream of agent events, one JSON object a line, or a transcript that `run --transcripts` wrote
     Check(CheckArgs),
     /// Writes the stream of agent events of an in-tree emitter
     #[command(hide = true)]
@@ -256,12 +256,11 @@ pub struct MutantsArgs {
 
 /// `check`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 conforms; 1 a line breaks what is stated, or nothing could be read as an event; \
-    2 usage, or the file cannot be read."
-)]
+#[command(after_help = "The first line tells which of the two the input is.\n\n\
+    Exit codes: 0 conforms; 1 a line breaks what is stated, or nothing in it can be judged; \
+    2 usage, or the file cannot be read.")]
 pub struct CheckArgs {
-    /// The stream as JSON Lines; `-` is standard input
+    /// The stream of agent events as JSON Lines, or a transcript of a provider's run; `-` is standard input
     pub file: PathBuf,
     /// Warnings fail
     #[arg(long)]
@@ -351,7 +350,9 @@ pub fn main() -> ExitCode {
             });
         }
     };
-    let command = cli.command.unwrap_or_else(|| Command::Run(RunArgs::bare()));
+    let command = cli
+        .command
+        .unwrap_or_else(|| Command::Run(Box::new(RunArgs::bare())));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();

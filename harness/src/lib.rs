@@ -31,6 +31,7 @@ pub mod mutants;
 pub mod order;
 pub mod play;
 pub mod process;
+mod recorded;
 pub mod report;
 pub mod runner;
 pub mod suite;

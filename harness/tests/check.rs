@@ -100,3 +100,98 @@ fn a_file_that_there_is_not_exits_2() {
     assert_eq!(check(&["/nonexistent/stream.jsonl"], "").0, Some(2));
     assert_eq!(check(&["/"], "").0, Some(2));
 }
+
+/// The transcripts that a run of the in-tree reference, or of one of its mutants, leaves.
+fn recorded(mutant: Option<&str>, scenario: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("there is room");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"));
+    run.args(["run", "provider", "--scenario", scenario, "--transcripts"])
+        .arg(directory.path())
+        .stdout(Stdio::null());
+    if let Some(mutant) = mutant {
+        run.args(["--mutant", mutant]);
+    }
+    let ended = run.status().expect("the binary starts");
+    assert_eq!(ended.success(), mutant.is_none());
+    directory
+}
+
+fn transcripts(directory: &tempfile::TempDir) -> Vec<String> {
+    let files = walkdir::WalkDir::new(directory.path()).sort_by_file_name();
+    let paths = files
+        .into_iter()
+        .map(|entry| entry.expect("it can be read"));
+    paths
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| entry.path().to_str().expect("a path").to_owned())
+        .collect()
+}
+
+#[test]
+fn the_transcripts_of_a_conforming_run_conform() {
+    let directory = recorded(None, "provider/streams/*");
+    let transcripts = transcripts(&directory);
+    assert!(transcripts.len() > 5, "{transcripts:?}");
+    for path in transcripts {
+        let (code, text) = check(&[&path, "--strict"], "");
+        assert_eq!(code, Some(0), "{path}: {text}");
+        assert!(text.contains("conforms: "), "{text}");
+    }
+}
+
+#[test]
+fn the_transcript_of_a_faulty_run_tells_the_message_the_rule_and_the_conversation() {
+    let directory = recorded(Some("chunk-behind-loop"), "provider/streams/empty-loop");
+    let [path] = &transcripts(&directory)[..] else {
+        panic!("one scenario leaves one transcript")
+    };
+    let (code, text) = check(&[path], "");
+    assert_eq!(code, Some(1), "{text}");
+    for part in [
+        "FAIL          message ",
+        "  allowed     no chunk while no loop is open",
+        "run.chunk.not-outside-loop  stated",
+        "▶ ",
+        "‹secret, 13 bytes›",
+        "fail: ",
+    ] {
+        assert!(text.contains(part), "`{part}` in\n{text}");
+    }
+    let recorded = std::fs::read_to_string(path).expect("it can be read");
+    assert_eq!(check(&["-"], &recorded), (code, text));
+}
+
+#[test]
+fn values_that_a_relay_changed_are_told_though_they_are_masked() {
+    let directory = recorded(None, "provider/streams/empty-loop");
+    let [path] = &transcripts(&directory)[..] else {
+        panic!("one scenario leaves one transcript")
+    };
+    let text = std::fs::read_to_string(path).expect("it can be read");
+    // The client's inactive is given another digest than the proxy's.
+    let client =
+        |line: &&str| line.contains(r#""link":0"#) && line.contains(r#""kind":"inactive""#);
+    let line = text.lines().find(client).expect("a loop ends");
+    let (before, digest) = line.split_once(r#""digest":""#).expect("values are masked");
+    let other = format!("{before}\"digest\":\"0000{}", &digest[4..]);
+    let (code, told) = check(&["-"], &text.replace(line, &other));
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("run.inactive."), "{told}");
+    assert_eq!(check(&["-"], &text).0, Some(0));
+}
+
+#[test]
+fn a_transcript_that_shows_nothing_or_cannot_be_read_passes_nothing() {
+    let link = r#"{"link":0,"kind":"client","name":"client"}"#;
+    let (code, text) = check(&["-"], link);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("nothing passes"), "{text}");
+    let (code, text) = check(&["-"], &format!("\n{link}\n{TEXT}\n"));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("line 3: "), "{text}");
+    let (_, text) = check(&["-"], "nonsense\n");
+    assert!(
+        text.contains("a recorded transcript begins with its links"),
+        "{text}"
+    );
+}

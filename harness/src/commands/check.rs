@@ -1,14 +1,16 @@
-//! `check`: judges a stream of agent events, line by line.
+//! `check`: judges a stream of agent events, line by line, or a recorded transcript.
+
+mod transcript;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
 use diverge_protocol::rules::{EventStream, Strength, Violation};
-use diverge_protocol::wire::agent_event::EventRevision;
 
 use super::complain;
 use crate::cli::CheckArgs;
 use crate::lines::next_line;
+use crate::recorded;
 use crate::report::style::{
     self, BAD, GOOD, ODD, QUIET, STRONG, count, paint, printable, say, wrap,
 };
@@ -31,27 +33,47 @@ pub(crate) fn check(args: &CheckArgs) -> Exit {
             Err(error) => return unreadable(args, &error),
         }
     };
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    let (mut first, mut number) = (Vec::new(), 0);
+    // The first line that says anything tells which of the two the input is.
+    loop {
+        match next_line(&mut input, LONGEST, &mut first) {
+            Ok(true) => number += 1,
+            Ok(false) => break,
+            Err(error) => return unreadable(args, &error),
+        }
+        if !first.trim_ascii().is_empty() {
+            break;
+        }
+    }
+    if recorded::is_line(&first) {
+        return transcript::check(&first, number, &mut input, args);
+    }
     let mut report = Report::default();
-    match judge(input, args.events_revision.revision(), &mut report) {
+    match judge(first, number, &mut input, args, &mut report) {
         Ok(stream) => report.close(&stream, args),
         Err(error) => unreadable(args, &error),
     }
 }
 
-fn unreadable(args: &CheckArgs, error: &io::Error) -> Exit {
+fn unreadable(args: &CheckArgs, error: &dyn std::fmt::Display) -> Exit {
     complain(&format!("could not read {}: {error}", args.file.display()));
     Exit::Usage
 }
 
+/// Judges a stream from its first line on that is not blank, which has this number.
 fn judge(
-    input: impl Read,
-    revision: EventRevision,
+    first: Vec<u8>,
+    number: u64,
+    input: &mut BufReader<impl Read>,
+    args: &CheckArgs,
     report: &mut Report,
 ) -> io::Result<EventStream> {
-    let mut input = BufReader::with_capacity(1 << 16, input);
-    let mut stream = EventStream::new(revision);
-    let (mut line, mut wrong) = (Vec::new(), Vec::new());
-    while next_line(&mut input, LONGEST, &mut line)? {
+    let mut stream = EventStream::new(args.events_revision.revision());
+    let (mut line, mut wrong) = (first, Vec::new());
+    (1..number).for_each(|_| stream.line(b"", &mut wrong));
+    let mut more = number > 0;
+    while more {
         if line.len() > LONGEST {
             line.clear();
             stream.long_line(LONGEST, &mut wrong);
@@ -60,6 +82,7 @@ fn judge(
         }
         report.tell(&wrong, Some(&line));
         wrong.clear();
+        more = next_line(input, LONGEST, &mut line)?;
     }
     stream.end(&mut wrong);
     report.tell(&wrong, None);
@@ -84,7 +107,11 @@ impl Report {
             &mut self.warned
         }) += 1;
         if self.failed + self.warned <= TOLD {
-            say(&story(first, wrong, stated, line));
+            let place = match line {
+                Some(_) => format!("line {}", first.seq),
+                None => format!("the end, behind line {}", first.seq),
+            };
+            say(&story(&place, wrong, line));
         }
     }
 
@@ -103,7 +130,8 @@ impl Report {
         let judged = count(to_usize(stream.events()), "event");
         if stream.events() == 0 {
             say(&format!(
-                "{}: no event that can be read, so nothing passes",
+                "{}: no event that can be read, so nothing passes; a stream has a JSON object with a `type` in each \
+                line, and a recorded transcript begins with its links, each an object with `link` and `kind`",
                 paint(BAD, "fail")
             ));
             return Exit::Fails;
@@ -127,12 +155,11 @@ fn is_stated(violation: &Violation) -> bool {
     requirement.is_some_and(|it| it.strength == Strength::Stated)
 }
 
-/// What is wrong with a line, told like a failed scenario.
-fn story(first: &Violation, wrong: &[Violation], stated: bool, line: Option<&[u8]>) -> String {
-    let (style, word) = if stated { (BAD, "FAIL") } else { (ODD, "warn") };
-    let place = match line {
-        Some(_) => format!("line {}", first.seq),
-        None => format!("the end, behind line {}", first.seq),
+/// What is wrong at one place, told like a failed scenario.
+fn story(place: &str, wrong: &[Violation], line: Option<&[u8]>) -> String {
+    let (style, word) = match wrong.iter().any(is_stated) {
+        true => (BAD, "FAIL"),
+        false => (ODD, "warn"),
     };
     let padding = " ".repeat(LABEL - word.len());
     let mut lines = vec![format!(

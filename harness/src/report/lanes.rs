@@ -163,6 +163,11 @@ fn choose<'t>(
     (roles, shown)
 }
 
+/// Draws the messages around one of a transcript.
+pub(crate) fn around(transcript: &Transcript, seq: u64, mask: &Mask) -> String {
+    of_transcript(transcript, Offence::Event(seq), &[], mask)
+}
+
 fn left_out<'t>(messages: usize) -> Option<Shown<'t>> {
     (messages > 0).then(|| Shown::Note {
         note: format!("… {}", style::count(messages, "more message")),

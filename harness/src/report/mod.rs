@@ -30,12 +30,15 @@ use diverge_protocol::scenario::Iut;
 
 pub use files::{Files, NoReport, ReportError, ReportFormat, ReportTarget};
 pub use jsonl::Jsonl;
+pub(crate) use lanes::around;
 pub use lanes::{Lanes, Row};
 pub use mask::Mask;
 pub(crate) use mask::{Seen, stand_in};
 pub use pretty::Pretty;
 pub(crate) use tell::tell;
 pub use transcripts::Transcripts;
+#[cfg(test)]
+pub(crate) use transcripts::written;
 
 use crate::runner::{Finished, Progress};
 use crate::verdict::{Exit, Outcome};

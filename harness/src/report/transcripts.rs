@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use diverge_protocol::transcript::{Link, LinkKind, What};
+use diverge_protocol::transcript::{Link, LinkKind, Transcript, What};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde::ser::Serializer;
-use serde_json::Value;
 use sha2::Sha256;
 
 use super::mask::Mask;
@@ -55,7 +55,7 @@ impl Transcripts {
             fs::create_dir_all(folder)?;
         }
         let mut file = io::BufWriter::new(fs::File::create(path)?);
-        write(outcome, &Digests::new()?, &mut file)?;
+        write(&outcome.transcript, &Digests::new()?, &mut file)?;
         file.flush()
     }
 }
@@ -77,15 +77,24 @@ fn file_name(id: &str) -> PathBuf {
     path
 }
 
-fn write(outcome: &Outcome, digests: &Digests, out: &mut impl Write) -> io::Result<()> {
-    let mask = Mask::of(&outcome.transcript, &[]);
-    for link in &outcome.transcript.links {
+fn write(transcript: &Transcript, digests: &Digests, out: &mut impl Write) -> io::Result<()> {
+    let mask = Mask::of(transcript, &[]);
+    for link in &transcript.links {
         write_line(&LinkLine::of(link), out)?;
     }
-    for message in read(&outcome.transcript) {
+    for message in read(transcript) {
         write_line(&EventLine::of(&message, &mask, digests), out)?;
     }
     Ok(())
+}
+
+/// A transcript as it is written.
+#[cfg(test)]
+pub(crate) fn written(transcript: &Transcript) -> Vec<u8> {
+    let mut out = Vec::new();
+    let digests = Digests::new().expect("there is randomness");
+    write(transcript, &digests, &mut out).expect("a vector takes everything");
+    out
 }
 
 fn write_line(line: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
@@ -287,14 +296,18 @@ fn pieces(message: &Read<'_>, mask: &Mask, digests: &Digests) -> Vec<Piece> {
     pieces
 }
 
+/// The kind of JSON that a text is. Digits count as a number, since they may stand within one.
 fn kind_of_json(text: &[u8]) -> Option<&'static str> {
-    Some(match serde_json::from_slice(text).ok()? {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+    if !text.iter().all(u8::is_ascii_digit) {
+        serde_json::from_slice::<IgnoredAny>(text).ok()?;
+    }
+    Some(match text.trim_ascii_start().first()? {
+        b'n' => "null",
+        b't' | b'f' => "boolean",
+        b'"' => "string",
+        b'[' => "array",
+        b'{' => "object",
+        _ => "number",
     })
 }
 
@@ -309,6 +322,7 @@ fn plain_if_it_can_be<S: Serializer>(pieces: &[Piece], serializer: S) -> Result<
 #[cfg(test)]
 mod tests {
     use diverge_protocol::wire::frame::{Frame, FrameType};
+    use serde_json::Value;
 
     use super::super::testing::{self, Talk};
     use super::*;
@@ -346,14 +360,7 @@ mod tests {
     }
 
     fn lines(outcome: &Outcome) -> Vec<Value> {
-        let mut out = Vec::new();
-        write(
-            outcome,
-            &Digests::new().expect("there is randomness"),
-            &mut out,
-        )
-        .expect("a vector takes everything");
-        let text = String::from_utf8(out).expect("it is text");
+        let text = String::from_utf8(written(&outcome.transcript)).expect("it is text");
         assert!(
             !text.contains(MARKER) && !text.contains("hunter2"),
             "{text}"
