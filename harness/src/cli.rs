@@ -62,7 +62,8 @@ enum Command {
     },
     /// Writes reports of runs that were recorded with `run --report json=PATH`: of one, or of several side by side
     Report(ReportArgs),
-    /// Tells which verdicts moved between two runs that were recorded with `run --report json=PATH`
+    /// Tells what moved: verdicts between two runs recorded with `run --report json=PATH`, or requirements and numbers
+    /// between two revisions
     Diff(DiffArgs),
     /// Reads payloads as hex, one a line on standard input, and tells what they say or why they say nothing
     Decode(DecodeArgs),
@@ -73,6 +74,9 @@ enum Command {
         /// Print the JSON Schema of the format instead
         #[arg(long)]
         schema: bool,
+        /// Print the list of what a revision scores instead, as it would be frozen now
+        #[arg(long, value_name = "REVISION", conflicts_with_all = ["files", "schema"])]
+        freeze: Option<RevisionArg>,
     },
 }
 
@@ -272,14 +276,16 @@ pub struct CheckArgs {
 
 /// `diff`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  \
-    diverge-conformance diff main.json branch.json\n\n\
-    Exit codes: 0 nothing is worse; 1 a verdict got worse, what passed is missing, or the newer run did not come to \
+#[command(after_help = "Examples:\n  \
+    diverge-conformance diff main.json branch.json\n  \
+    diverge-conformance diff path scope\n  \
+    diverge-conformance diff scope draft.toml\n\n\
+    Exit codes: 0 nothing is worse, or two revisions were compared; 1 a verdict got worse, what passed is missing, or the newer run did not come to \
     its end; 2 usage.")]
 pub struct DiffArgs {
-    /// The older results
+    /// The older results, as a file; or the older revision, by its name or as a `.toml` file
     pub old: String,
-    /// The newer results
+    /// The newer results or revision
     pub new: String,
     /// How it is told
     #[arg(long, value_enum, default_value = "pretty")]
@@ -375,7 +381,11 @@ pub fn main() -> ExitCode {
             Command::Diff(args) => commands::diff(&args),
             Command::Report(args) => commands::report(&args),
             Command::Decode(args) => commands::decode(&args),
-            Command::Lint { files, schema } => commands::lint(&files, schema),
+            Command::Lint {
+                freeze: Some(revision),
+                ..
+            } => commands::freeze(revision.revision()),
+            Command::Lint { files, schema, .. } => commands::lint(&files, schema),
         }
     });
     runtime.shutdown_timeout(Duration::from_millis(100));

@@ -25,6 +25,8 @@ pub struct Finished {
     pub strict: bool,
     /// The counts as they would be without the baseline, where there is one.
     pub without: Option<Summary>,
+    /// The counts of scenarios that are not scored; they decide nothing.
+    pub unscored: Summary,
     /// What the baseline came to; of a whole run only.
     pub baseline: Option<Reckoning>,
 }
@@ -82,6 +84,7 @@ impl Finished {
     /// Takes in what another part of the run came to.
     pub(crate) fn add(&mut self, other: Self) {
         self.summary.add_all(&other.summary);
+        self.unscored.add_all(&other.unscored);
         if let Some(without) = other.without {
             self.without.get_or_insert_default().add_all(&without);
         }

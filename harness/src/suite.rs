@@ -1,9 +1,11 @@
 //! The scenarios that come with the harness, and those that a user names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use diverge_protocol::rules::Revision;
+use diverge_protocol::rules::revisions::Revisions;
 use diverge_protocol::scenario::{Iut, Mistake, Scenario, Source, Suite};
 use globset::Glob;
 use include_dir::{Dir, include_dir};
@@ -78,9 +80,17 @@ pub fn built_in(iut: Iut) -> Result<Vec<Arc<Scenario>>, Vec<Mistake>> {
         return Ok(scenarios.clone());
     }
     let suite = Suite::load(&sources(iut))?;
-    let scenarios: Vec<_> = suite.scenarios.into_iter().map(Arc::new).collect();
+    let scenarios = in_their_revisions(suite.scenarios);
     loaded.insert(iut, scenarios.clone());
     Ok(scenarios)
+}
+
+/// The scenarios that the revision by which they judge has.
+fn in_their_revisions(scenarios: Vec<Scenario>) -> Vec<Arc<Scenario>> {
+    let revisions = Revisions::built_in().unwrap_or_default();
+    let holds = |it: &Scenario| revisions.holds(&it.span, it.revision.as_str());
+    let scenarios = scenarios.into_iter().filter(holds);
+    scenarios.map(Arc::new).collect()
 }
 
 /// Reads a scenario file; it may play the built-in fragments.
@@ -96,7 +106,7 @@ pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
     let source = Arc::new(Source { path: shown, text });
     let suite =
         Suite::load_beside(&[source], &sources(Iut::Provider)).map_err(SelectError::Mistakes)?;
-    Ok(suite.scenarios.into_iter().map(Arc::new).collect())
+    Ok(in_their_revisions(suite.scenarios))
 }
 
 /// The scenarios of `iut` that are selected.
@@ -143,6 +153,73 @@ pub fn select(iut: Iut, selection: &Selection) -> Result<Vec<Arc<Scenario>>, Sel
     Ok(selected)
 }
 
+/// What of a revision is scored: a frozen list, so that a scenario that comes later is played and told, and decides
+/// nothing until the list is frozen anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scored {
+    ids: HashSet<String>,
+}
+
+impl Scored {
+    /// The list of a built-in revision.
+    #[must_use]
+    pub fn of(revision: Revision) -> Self {
+        let path = format!("revisions/{}.scored", revision.as_str());
+        let file = FILES.get_file(path).and_then(|file| file.contents_utf8());
+        file.map(Self::parse).unwrap_or_default()
+    }
+
+    /// Reads a list: an id a line, and comments behind `#`.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let lines = text
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or_default().trim());
+        Self {
+            ids: lines
+                .filter(|id| !id.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+
+    /// The built-in scenarios among `ids` that are not scored. Where the list names no scenario of a kind, that kind
+    /// is not frozen yet, and all of it is scored.
+    #[must_use]
+    pub fn unscored(&self, ids: impl IntoIterator<Item = String>) -> HashSet<String> {
+        let kind = |id: &str| id.split('/').next().map(str::to_owned);
+        let frozen: HashSet<Option<String>> = self.ids.iter().map(|id| kind(id)).collect();
+        ids.into_iter()
+            .filter(|id| frozen.contains(&kind(id)) && !self.ids.contains(id))
+            .collect()
+    }
+
+    /// The list of everything that is built in for a revision now, as its file has it.
+    ///
+    /// # Errors
+    /// Mistakes in the built-in files, which the tests rule out.
+    pub fn freeze(revision: Revision) -> Result<String, Vec<Mistake>> {
+        let mut ids = Vec::new();
+        for iut in [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client] {
+            let scenarios = built_in(iut)?;
+            let of_it = scenarios.iter().filter(|it| it.revision == revision);
+            ids.extend(of_it.map(|it| it.id.clone()));
+        }
+        ids.sort_unstable();
+        let name = revision.as_str();
+        let head = format!(
+            "# What the {name} revision scores. What is not here is played and told, and decides nothing.\n\
+             # Freeze it anew: diverge-conformance lint --freeze {name} > scenarios/revisions/{name}.scored\n"
+        );
+        Ok(ids.iter().fold(head, |list, id| list + id + "\n"))
+    }
+
+    /// The ids.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.ids.iter().map(String::as_str)
+    }
+}
+
 /// Keeps only the scenarios with these ids, in the order of the ids.
 pub fn keep(scenarios: &mut Vec<Arc<Scenario>>, ids: &[String]) {
     let places: HashMap<&str, usize> = ids
@@ -177,4 +254,38 @@ fn matching(all: &[Arc<Scenario>], pattern: &str) -> Result<Vec<Arc<Scenario>>, 
         .filter(|scenario| glob.is_match(&scenario.id) || glob.is_match(&scenario.family))
         .cloned()
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_scenario_of_a_frozen_kind_enters_unscored() {
+        let list = Scored::parse("# frozen\nprovider/a/b\nprovider/a/c # why\n\n");
+        let ids = [
+            "provider/a/b",
+            "provider/a/c",
+            "provider/a/new",
+            "proxy/a/b",
+        ];
+        let unscored = list.unscored(ids.map(str::to_owned));
+        assert_eq!(unscored, HashSet::from(["provider/a/new".to_owned()]));
+        assert!(
+            Scored::default()
+                .unscored(ids.map(str::to_owned))
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn the_frozen_lists_name_only_scenarios_that_there_are() {
+        let known: HashSet<String> = crate::kinds::every_id().into_iter().collect();
+        for revision in [Revision::Scope, Revision::Path] {
+            for id in Scored::of(revision).ids() {
+                assert!(known.contains(id), "{id}");
+            }
+        }
+        assert!(Scored::of(Revision::Scope).ids().count() > 0);
+    }
 }

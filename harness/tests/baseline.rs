@@ -208,6 +208,7 @@ fn people_are_told_what_is_expected_and_what_is_wrong_with_the_baseline() {
         "expected to fail\n  known\n",
         "without the baseline: does not conform, ",
         "UNMATCHED     provider/streams/no-such",
+        "the baseline is out of date: 1 entry needs mending",
     ] {
         assert!(told.contains(words), "`{words}` in\n{told}");
     }

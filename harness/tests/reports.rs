@@ -329,6 +329,48 @@ fn a_diff_of_two_runs_tells_what_got_worse_and_exits_1() {
 }
 
 #[test]
+fn a_diff_of_two_revisions_tells_requirements_and_numbers_and_a_draft_is_a_file() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let draft = folder.path().join("draft.toml");
+    let text = "name = \"draft\"\nfollows = \"scope\"\n[client-channels]\nsecrets = 12\n";
+    std::fs::write(&draft, text).expect("it is written");
+    let draft = draft.to_str().expect("a path");
+    let diff = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+            .arg("diff")
+            .args(arguments)
+            .output()
+            .expect("the binary starts")
+    };
+    let told = diff(&["scope", draft]);
+    assert_eq!(code(&told), 0);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("client-channels secrets  10 → 12"), "{told}");
+    assert!(
+        told.ends_with("0 requirements added, 0 changed, 0 removed, 1 tag moved\n"),
+        "{told}"
+    );
+    let told = diff(&["path", "scope", "--format", "jsonl"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let id = told
+        .lines()
+        .any(|line| line.contains("\"added\"") && line.contains("run.id-once"));
+    assert!(id, "{told}");
+    for (arguments, says) in [
+        (["scope", "no-such"], "`path`, `scope`"),
+        (
+            ["scope", "/nonexistent/draft.toml"],
+            "/nonexistent/draft.toml",
+        ),
+    ] {
+        let output = diff(&arguments);
+        assert_eq!(code(&output), 2);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains(says), "{told}");
+    }
+}
+
+#[test]
 fn the_schema_beside_the_crate_is_the_one_of_the_json_report() {
     let output = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
         .args(["report", "--schema"])

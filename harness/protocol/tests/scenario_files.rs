@@ -311,3 +311,14 @@ fn a_whole_request_names_the_configured_image() {
     assert_eq!(probe(request).expect("it loads"), 0);
     assert!(probe(&request.replace("json:image", "json:volume")).is_err());
 }
+
+#[test]
+fn a_scenario_may_be_of_some_revisions_only_and_names_them_rightly() {
+    let of = |since: &str| {
+        steps(EXPECTS).replace("    steps:", &format!("    since: {since}\n    steps:"))
+    };
+    let suite = load(&of("scope")).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    assert_eq!(suite.scenarios[0].span.since.as_deref(), Some("scope"));
+    assert_eq!(suite.scenarios[0].span.until, None);
+    one_mistake(&of("scpoe"), "6:12", "`path` or `scope`");
+}

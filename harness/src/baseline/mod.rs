@@ -484,8 +484,8 @@ fn trouble(
 /// The name most like `name`, as a question.
 fn alike<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     names
-        .map(|other| (strsim::jaro_winkler(name, other), other))
-        .filter(|(likeness, _)| *likeness > 0.85)
+        .map(|other| (strsim::normalized_damerau_levenshtein(name, other), other))
+        .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, other)| format!("; did you mean `{other}`?"))
         .unwrap_or_default()

@@ -208,6 +208,7 @@ impl Conformance {
             let prefix = revision.map_or_else(String::new, |it| format!("{}/", it.as_str()));
             Part {
                 heading: Heading {
+                    unscored: Arc::default(),
                     iut: trial.iut(),
                     revision: trial.revision(),
                     subject: setting.plug.in_words(),

@@ -1,4 +1,6 @@
-//! `diff`: what moved between two runs.
+//! `diff`: what moved between two runs, or between two revisions.
+
+mod revisions;
 
 use std::path::Path;
 
@@ -16,6 +18,15 @@ use crate::verdict::{Exit, Verdict};
 const WORD: usize = 15;
 
 pub(crate) fn diff(args: &DiffArgs) -> Exit {
+    // A revision is a name or a TOML file; any other file holds results.
+    let is_of_a_run = |name: &str| {
+        let path = Path::new(name);
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        extension == Some("json") || (extension != Some("toml") && path.is_file())
+    };
+    if !is_of_a_run(&args.old) && !is_of_a_run(&args.new) {
+        return revisions::diff(args);
+    }
     let read = |path: &String| read(Path::new(path));
     let (old, new) = match (read(&args.old), read(&args.new)) {
         (Ok(old), Ok(new)) => (old, new),

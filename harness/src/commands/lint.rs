@@ -4,11 +4,23 @@ use std::path::PathBuf;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::{Iut, Mistake, Scenario, json_schema, lint as probes};
 
 use super::complain_of;
 use crate::suite;
 use crate::verdict::Exit;
+
+/// Writes the list of what a revision is to score from now on.
+pub(crate) fn freeze(revision: Revision) -> Exit {
+    match suite::Scored::freeze(revision) {
+        Ok(list) => {
+            anstream::print!("{list}");
+            Exit::Conforms
+        }
+        Err(mistakes) => complain_of(&suite::SelectError::Mistakes(mistakes)),
+    }
+}
 
 pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
     if schema {

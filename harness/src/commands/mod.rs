@@ -16,7 +16,7 @@ pub(crate) use check::check;
 pub(crate) use decode::decode;
 pub(crate) use diff::diff;
 pub(crate) use emit::emit;
-pub(crate) use lint::lint;
+pub(crate) use lint::{freeze, lint};
 pub(crate) use mutants::mutants;
 pub(crate) use report::report;
 pub(crate) use run::run;

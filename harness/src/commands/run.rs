@@ -1,6 +1,8 @@
 //! `run`: judges implementations and reports.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::Iut;
@@ -16,7 +18,7 @@ use crate::order::{Order, Repeated};
 use crate::play::Patience;
 use crate::report::{Files, Heading, Jsonl, Pretty, Reporter, Transcripts};
 use crate::runner::{Finished, Progress};
-use crate::suite::SelectError;
+use crate::suite::{Scored, SelectError};
 use crate::verdict::{Exit, Summary};
 
 pub(crate) async fn run(args: &RunArgs) -> Exit {
@@ -194,10 +196,15 @@ async fn play(
     for part in parts {
         reporter.begin(&part.heading);
         let (mut counts, mut without) = (Summary::default(), None::<Summary>);
+        let mut unscored = Summary::default();
         let mut progress = |mut progress: Progress| {
             if let Progress::Done(outcome) = &mut progress {
                 if let Some(transcripts) = transcripts {
                     transcripts.write(outcome);
+                }
+                if !part.heading.scores(&outcome.id) {
+                    unscored.add(outcome.verdict);
+                    return reporter.progress(&progress);
                 }
                 if let Some(baseline) = &mut baseline {
                     without.get_or_insert_default().add(outcome.verdict);
@@ -209,6 +216,7 @@ async fn play(
         };
         let mut finished = part.trial.play(&mut progress).await?;
         (finished.summary, finished.without) = (counts, without);
+        finished.unscored = unscored;
         reporter.end(&finished);
         exit = exit.worst(finished.exit());
         whole.strict = finished.strict;
@@ -247,6 +255,7 @@ fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
                 subject: setting.plug.in_words(),
                 replay: replay(args, trial.as_ref()),
                 scenarios: trial.scenarios(),
+                unscored: unscored(trial.as_ref(), kind),
                 secrets: vec![setting.config.provider.credential.clone()],
             },
             trial,
@@ -262,6 +271,15 @@ fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
             "no scenario of that revision is built in".to_owned(),
         )),
     }
+}
+
+/// The built-in scenarios of a trial that its revision does not score yet.
+fn unscored(trial: &dyn Trial, kind: &dyn Kind) -> Arc<HashSet<String>> {
+    let Some(revision) = trial.revision() else {
+        return Arc::default();
+    };
+    let built_in = kind.entries().unwrap_or_default().into_iter();
+    Arc::new(Scored::of(revision).unscored(built_in.map(|entry| entry.id)))
 }
 
 /// The trial with what is left of it, in the order and as often as asked for; `None` where nothing is left.
@@ -363,4 +381,77 @@ fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
     }
     words.push("--scenario ".to_owned());
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Playing;
+    use crate::report::testing;
+    use crate::verdict::Verdict;
+
+    /// One scenario that passes and one that fails.
+    struct PassAndFail;
+
+    impl Trial for PassAndFail {
+        fn iut(&self) -> Iut {
+            Iut::Provider
+        }
+
+        fn revision(&self) -> Option<Revision> {
+            None
+        }
+
+        fn ids(&self) -> Vec<String> {
+            vec![
+                "provider/a/passes".to_owned(),
+                "provider/a/fails".to_owned(),
+            ]
+        }
+
+        fn keep(&mut self, _ids: &[String]) {}
+
+        fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {
+            Box::pin(async move {
+                for (id, mut outcome) in [
+                    ("provider/a/passes", testing::outcome(Verdict::Pass)),
+                    ("provider/a/fails", testing::failed()),
+                ] {
+                    outcome.id = id.to_owned();
+                    progress(Progress::Done(Box::new(outcome)));
+                }
+                Ok(Finished::default())
+            })
+        }
+    }
+
+    async fn played(unscored: &[&str]) -> (Exit, Finished) {
+        let unscored = unscored.iter().map(|id| (*id).to_owned()).collect();
+        let part = Part {
+            heading: Heading {
+                unscored: Arc::new(unscored),
+                ..testing::heading()
+            },
+            trial: Box::new(PassAndFail),
+        };
+        let mut files = Files::create(&[], false).unwrap_or_else(|error| panic!("{error}"));
+        play(&[part], &mut files, None, None)
+            .await
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[tokio::test]
+    async fn what_is_not_scored_yet_decides_nothing() {
+        let (exit, whole) = played(&[]).await;
+        assert_eq!((exit, whole.summary.count(Verdict::Fail)), (Exit::Fails, 1));
+        let (exit, whole) = played(&["provider/a/fails"]).await;
+        assert_eq!(
+            (exit, whole.summary.count(Verdict::Fail)),
+            (Exit::Conforms, 0)
+        );
+        assert_eq!(whole.unscored.count(Verdict::Fail), 1);
+        // Nor does what passes count as a pass.
+        let both = ["provider/a/fails", "provider/a/passes"];
+        assert_eq!(played(&both).await.0, Exit::Fails);
+    }
 }

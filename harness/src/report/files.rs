@@ -208,8 +208,13 @@ impl Reporter for Files {
         let (Progress::Done(outcome), Some(heading)) = (progress, &self.heading) else {
             return;
         };
+        if self.files.is_empty() {
+            return;
+        }
         let record = Arc::new(Record::of(outcome, heading, &self.mask));
-        self.results.end.summary.add(record.verdict);
+        if record.scored {
+            self.results.end.summary.add(record.verdict);
+        }
         self.results.results.push(Arc::clone(&record));
         self.each(|file, results| file.add(results, &record));
     }

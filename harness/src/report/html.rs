@@ -26,6 +26,7 @@ pub(super) fn of_run(results: &Results) -> String {
         (failures("", "Failures", &summary::wrong(results)))
         (failures("", "Warnings", &summary::of(results, Verdict::Warn)))
         (expected(results))
+        (unscored(results))
         (not_applicable(results))
         (readings(results))
         (all(results))
@@ -167,7 +168,8 @@ fn baseline(results: &Results) -> Markup {
 fn topics(results: &Results) -> Markup {
     let topics = summary::topics(&results.results);
     let mut all = Counts::default();
-    results.results.iter().for_each(|it| all.add(it.verdict));
+    let scored = results.results.iter().filter(|it| it.scored);
+    scored.for_each(|it| all.add(it.verdict));
     let columns: Vec<_> = COLUMNS
         .iter()
         .filter(|(verdict, _)| all.get(*verdict) > 0)
@@ -220,7 +222,7 @@ fn broken(results: &Results) -> Markup {
             record.verdict,
             Verdict::Fail | Verdict::Warn | Verdict::Unstable
         );
-        if let Some(blamed) = record.blamed().filter(|_| counts) {
+        if let Some(blamed) = record.blamed().filter(|_| counts && record.scored) {
             broken.entry(&blamed.id).or_insert((0, record)).0 += 1;
         }
     }
@@ -384,6 +386,21 @@ fn linked(link: &str) -> Markup {
     let leads = link.starts_with("https://") || link.starts_with("http://");
     html! {
         @if leads { a href=(link) rel="noreferrer" { (link) } } @else { (link) }
+    }
+}
+
+fn unscored(results: &Results) -> Markup {
+    let unscored = summary::unscored(results);
+    html! {
+        @if !unscored.is_empty() {
+            section {
+                h2 { "Not scored in this revision yet " small { (unscored.len()) } }
+                details {
+                    summary { (style::count(unscored.len(), "scenario")) }
+                    @for record in unscored { (failure("", record, &[])) }
+                }
+            }
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Results as JSON Lines on standard output, each as it comes.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use diverge_protocol::rules::RequirementId;
 use serde::Serialize;
@@ -16,6 +18,7 @@ use crate::verdict::{Outcome, Summary, Verdict};
 #[derive(Debug, Default)]
 pub struct Jsonl {
     secrets: Vec<String>,
+    unscored: Arc<HashSet<String>>,
 }
 
 impl Jsonl {
@@ -27,11 +30,16 @@ impl Jsonl {
 impl Reporter for Jsonl {
     fn begin(&mut self, heading: &Heading) {
         self.secrets.clone_from(&heading.secrets);
+        self.unscored = Arc::clone(&heading.unscored);
     }
 
     fn progress(&mut self, progress: &Progress) {
         match progress {
-            Progress::Done(outcome) => print(&ScenarioLine::of(outcome, &self.secrets)),
+            Progress::Done(outcome) => {
+                let mut line = ScenarioLine::of(outcome, &self.secrets);
+                line.unscored = self.unscored.contains(&outcome.id);
+                print(&line);
+            }
             Progress::Note(note) => anstream::eprintln!("{}", self.masked(note)),
         }
     }
@@ -63,6 +71,7 @@ impl Reporter for Jsonl {
                     exit: exit.code(),
                     counts: Counts::of(counts),
                 });
+        line.unscored = whole.unscored.total();
         print(&line);
     }
 }
@@ -87,6 +96,9 @@ struct ScenarioLine<'a> {
     message: Option<String>,
     #[serde(flatten)]
     failed: Option<Failed<'a>>,
+    /// Whether it decides nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unscored: bool,
 }
 
 #[derive(Serialize)]
@@ -111,6 +123,7 @@ impl<'a> ScenarioLine<'a> {
             strength: outcome.strength().map(|strength| strength.as_str()),
             duration_us: u64::try_from(outcome.duration.as_micros()).unwrap_or(u64::MAX),
             message: outcome.message.as_deref().map(masked),
+            unscored: false,
             failed: failed.then(|| {
                 let wrong = outcome
                     .divergence
@@ -152,6 +165,8 @@ struct SummaryLine {
     event: &'static str,
     #[serde(flatten)]
     counts: Counts,
+    #[serde(skip_serializing_if = "is_none")]
+    unscored: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     without_baseline: Option<WithoutBaseline>,
 }
@@ -161,9 +176,14 @@ impl SummaryLine {
         Self {
             event: "summary",
             counts: Counts::of(summary),
+            unscored: 0,
             without_baseline: None,
         }
     }
+}
+
+fn is_none(number: &usize) -> bool {
+    *number == 0
 }
 
 /// What the run would have come to without its baseline.

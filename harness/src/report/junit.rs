@@ -58,6 +58,7 @@ enum What {
 impl What {
     fn of(record: &Record, strict: bool) -> Self {
         match record.verdict {
+            _ if !record.scored => Self::Skipped,
             Verdict::Pass => Self::Passed,
             Verdict::Warn if !strict => Self::Passed,
             Verdict::Fail | Verdict::Warn | Verdict::Stale | Verdict::Unstable => Self::Failure,
@@ -213,6 +214,9 @@ fn class(record: &Record) -> String {
 }
 
 fn message(record: &Record) -> String {
+    if !record.scored {
+        return format!("not scored yet: {}", record.verdict.as_str());
+    }
     match (&record.expectation, record.verdict) {
         (Some(expected), Verdict::ExpectedFail) => format!("expected: {}", expected.reason),
         _ => record.message.clone().unwrap_or_default(),

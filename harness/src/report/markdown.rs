@@ -27,6 +27,7 @@ pub(super) fn of_run(results: &Results) -> String {
         page.failures(title, &records);
     }
     page.expected(results);
+    page.unscored(results);
     page.not_applicable(results);
     page.text
 }
@@ -146,7 +147,8 @@ impl Markdown {
         }
         self.title("By topic");
         let mut all = Counts::default();
-        results.results.iter().for_each(|it| all.add(it.verdict));
+        let scored = results.results.iter().filter(|it| it.scored);
+        scored.for_each(|it| all.add(it.verdict));
         let columns: Vec<_> = COLUMNS
             .iter()
             .filter(|(verdict, _)| all.get(*verdict) > 0)
@@ -257,6 +259,21 @@ impl Markdown {
                 code(&record.id),
                 escape(&why.reason),
                 link.unwrap_or_default()
+            ));
+        }
+    }
+
+    fn unscored(&mut self, results: &Results) {
+        let unscored = summary::unscored(results);
+        if unscored.is_empty() {
+            return;
+        }
+        self.title("Not scored in this revision yet");
+        for record in unscored {
+            self.line(&format!(
+                "- {} {}",
+                record.verdict.as_str(),
+                code(&record.id)
             ));
         }
     }

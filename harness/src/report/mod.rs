@@ -25,6 +25,9 @@ mod tell;
 pub(crate) mod testing;
 mod transcripts;
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::Iut;
 
@@ -56,6 +59,8 @@ pub struct Heading {
     pub replay: String,
     /// How many scenarios there will be.
     pub scenarios: usize,
+    /// The ids of scenarios that are played and told, and decide nothing.
+    pub unscored: Arc<HashSet<String>>,
     /// Texts that must appear nowhere.
     pub secrets: Vec<String>,
 }
@@ -64,6 +69,14 @@ pub struct Heading {
 #[must_use]
 pub fn story(outcome: &Outcome, heading: &Heading) -> String {
     failure::render(outcome, Some(&outcome.title), heading)
+}
+
+impl Heading {
+    /// Whether the result of this scenario counts.
+    #[must_use]
+    pub fn scores(&self, id: &str) -> bool {
+        !self.unscored.contains(id)
+    }
 }
 
 /// Something that shows results as they come. A run has parts, one for each kind and revision that is judged.

@@ -35,6 +35,8 @@ struct Part {
     warnings: Stories,
     /// Warnings are told when all failures have been.
     warned: String,
+    /// What is not scored, a line each.
+    unscored: Vec<String>,
 }
 
 impl Part {
@@ -60,10 +62,16 @@ impl Part {
             failures: Stories::default(),
             warnings: Stories::default(),
             warned: String::new(),
+            unscored: Vec::new(),
         }
     }
 
     fn done(&mut self, outcome: &Outcome) {
+        if !self.heading.scores(&outcome.id) {
+            self.bar.inc(1);
+            let line = format!("  {}  {}\n", outcome.id, outcome.verdict.as_str());
+            return self.unscored.push(line);
+        }
         self.summary.add(outcome.verdict);
         self.tally.add(outcome, &self.mask_of(outcome));
         let shown = [
@@ -234,6 +242,10 @@ impl Part {
         };
         let sections = [
             section(head, std::iter::once(std::mem::take(&mut self.warned))),
+            section(
+                "not scored in this revision yet",
+                std::mem::take(&mut self.unscored).into_iter(),
+            ),
             self.tally.expected(),
             self.tally.not_applicable(),
             self.tally.readings(),

@@ -115,6 +115,8 @@ pub struct Record {
     pub topic: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// Whether it counts; what a revision does not score yet is played and told, and decides nothing.
+    pub scored: bool,
     /// What it tests.
     pub requirements: Vec<String>,
     /// The strength that decided: of what failed, or else the strongest of what was tested.
@@ -363,6 +365,7 @@ impl Record {
             title: masked(&outcome.title),
             topic: outcome.topic.clone(),
             verdict: outcome.verdict,
+            scored: heading.scores(&outcome.id),
             requirements: ids.map(|id| id.as_str().to_owned()).collect(),
             strength: outcome.strength().map(|it| it.as_str().to_owned()),
             provisional: is_provisional(outcome),

@@ -30,7 +30,7 @@ pub(super) fn counted(counts: Counts) -> String {
 /// The counts by topic.
 pub(super) fn topics(records: &[Arc<Record>]) -> BTreeMap<&str, Counts> {
     let mut topics: BTreeMap<&str, Counts> = BTreeMap::new();
-    for record in records {
+    for record in records.iter().filter(|it| it.scored) {
         topics.entry(&record.topic).or_default().add(record.verdict);
     }
     topics
@@ -39,7 +39,15 @@ pub(super) fn topics(records: &[Arc<Record>]) -> BTreeMap<&str, Counts> {
 /// The results of one verdict.
 pub(super) fn of(results: &Results, verdict: Verdict) -> Vec<&Record> {
     let records = results.results.iter().map(Arc::as_ref);
-    records.filter(|it| it.verdict == verdict).collect()
+    records
+        .filter(|it| it.scored && it.verdict == verdict)
+        .collect()
+}
+
+/// The results that decide nothing.
+pub(super) fn unscored(results: &Results) -> Vec<&Record> {
+    let records = results.results.iter().map(Arc::as_ref);
+    records.filter(|it| !it.scored).collect()
 }
 
 /// The results that fail a run.
@@ -51,7 +59,9 @@ pub(super) fn wrong(results: &Results) -> Vec<&Record> {
         )
     };
     let records = results.results.iter().map(Arc::as_ref);
-    records.filter(|it| is_wrong(it.verdict)).collect()
+    records
+        .filter(|it| it.scored && is_wrong(it.verdict))
+        .collect()
 }
 
 /// The results that are unlike all before them, and the others, each with the one that it is like: of one

@@ -283,6 +283,13 @@ pub(super) fn reckoning(reckoning: &Reckoning) -> String {
         )
     });
     let mut text = section("the baseline", findings).unwrap_or_default();
+    if !reckoning.findings.is_empty() {
+        let head = paint(BAD, "the baseline is out of date");
+        let number = reckoning.findings.len();
+        let verb = if number == 1 { "needs" } else { "need" };
+        let of = if number == 1 { "entry" } else { "entries" };
+        text.push_str(&format!("\n{head}: {number} {of} {verb} mending\n"));
+    }
     if let Some(blessed) = &reckoning.blessed {
         text.push_str(&format!(
             "blessed {path}: {} added, {} removed, {} kept\n",

@@ -20,6 +20,7 @@ pub(crate) fn heading() -> Heading {
         subject: "the in-tree reference".to_owned(),
         replay: "diverge-conformance run provider --launch 'serve hunter2' --scenario ".to_owned(),
         scenarios: 3,
+        unscored: Arc::default(),
         secrets: vec!["hunter2".to_owned()],
     }
 }

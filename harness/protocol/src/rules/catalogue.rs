@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::revisions::Span;
+
 /// The embedded data: a file for each kind of implementation.
 const EMBEDDED: &[&str] = &[
     include_str!("provider.toml"),
@@ -118,6 +120,11 @@ pub struct Requirement {
     pub iut: Vec<Iut>,
     /// The revisions that have it.
     pub revisions: Vec<Revision>,
+    /// The first and the last revision that has it.
+    #[serde(flatten)]
+    pub span: Span,
+    /// The requirement of earlier revisions in whose place it stands.
+    pub replaces: Option<String>,
     /// Where it is read.
     pub source: Source,
     /// The numbered fact rows that it answers for.
@@ -245,6 +252,9 @@ struct Entry {
     strength: Strength,
     iut: Option<Vec<Iut>>,
     revisions: Option<Vec<Revision>>,
+    since: Option<String>,
+    until: Option<String>,
+    replaces: Option<String>,
     source: Source,
     #[serde(default)]
     rows: Vec<u16>,
@@ -396,6 +406,11 @@ fn check(entry: Entry, defaults: &Defaults) -> Result<Requirement, CatalogueErro
         strength: entry.strength,
         iut,
         revisions,
+        span: Span {
+            since: entry.since,
+            until: entry.until,
+        },
+        replaces: entry.replaces,
         source: entry.source,
         rows: entry.rows,
         provisional: entry.provisional,

@@ -19,6 +19,7 @@ mod id;
 mod json;
 mod proxy;
 mod relay;
+pub mod revisions;
 mod run;
 mod run_stream;
 mod scopes;

@@ -9,6 +9,7 @@ use super::interpolate::{self, names_in};
 use super::model::{Action, Fixture, Iut, Located, Part, Scenario, Source, Step};
 use super::node::{self, Data, Node, Place};
 use super::step::{StepReader, TextValue};
+use crate::rules::revisions::{Revisions, Span};
 use crate::rules::{Catalogue, RequirementId, Revision};
 
 /// All scenarios of a set of files, in the order of the files.
@@ -245,6 +246,8 @@ impl Loader {
             "title",
             "requirements",
             "freedom",
+            "since",
+            "until",
             "exclusive",
             "needs",
             "cases",
@@ -284,6 +287,11 @@ impl Loader {
             .get("freedom")
             .and_then(Node::text)
             .map(str::to_owned);
+        let mut revision = |name: &'static str| self.revision(source, members.get(name), name);
+        let span = Span {
+            since: revision("since"),
+            until: revision("until"),
+        };
         let Some(steps) = members.get("steps") else {
             let kind = MistakeKind::Missing {
                 what: format!("scenario `{id}`"),
@@ -331,6 +339,7 @@ impl Loader {
                 revision: head.revision,
                 requirements: requirements.clone(),
                 freedom: freedom.clone(),
+                span: span.clone(),
                 exclusive,
                 needs: needs.clone(),
                 steps,
@@ -341,6 +350,27 @@ impl Loader {
             }
             self.scenarios.push(scenario);
         }
+    }
+
+    /// The name of a revision that there is.
+    fn revision(
+        &mut self,
+        source: &Arc<Source>,
+        node: Option<&Node>,
+        member: &'static str,
+    ) -> Option<String> {
+        let node = node?;
+        let known = Revisions::built_in().unwrap_or_default();
+        let name = node.text().filter(|name| known.find(name).is_ok());
+        if name.is_none() {
+            self.wrong(
+                source,
+                node,
+                member,
+                "the name of a revision, `path` or `scope`",
+            );
+        }
+        name.map(str::to_owned)
     }
 
     pub(super) fn check_id(&mut self, source: &Arc<Source>, node: &Node, id: &str, iut: Iut) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::acts::Act;
 pub use super::node::Place;
 pub use crate::rules::Iut;
+use crate::rules::revisions::Span;
 use crate::rules::{RequirementId, Revision};
 use crate::transcript::AgentCall;
 use crate::wire::mutate::Mutation;
@@ -91,6 +92,8 @@ pub struct Scenario {
     pub requirements: Vec<RequirementId>,
     /// The freedom that it pins, where it exists to keep a conforming variant green.
     pub freedom: Option<String>,
+    /// The first and the last revision that has it.
+    pub span: Span,
     /// Whether it needs its proxy address for itself.
     pub exclusive: bool,
     /// Fixtures without which it is not applicable.

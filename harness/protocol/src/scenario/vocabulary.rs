@@ -359,6 +359,8 @@ pub fn json_schema() -> Value {
                     "title": {"type": "string"},
                     "requirements": {"type": "array", "items": {"$ref": "#/$defs/requirement"}, "minItems": 1},
                     "freedom": {"type": "string", "description": "the named freedom that the scenario pins"},
+                    "since": {"type": "string", "description": "the first revision that has the scenario"},
+                    "until": {"type": "string", "description": "the last revision that has the scenario"},
                     "exclusive": {"type": "boolean", "description": "needs its proxy address for itself"},
                     "needs": {"type": "array", "items": {"enum": fixtures}},
                     "cases": {

@@ -267,6 +267,8 @@ impl<K: Vocabulary> Table<K> {
 pub struct Profile {
     /// The revision's name.
     pub name: String,
+    /// The revision that it comes after.
+    pub follows: Option<String>,
     /// The run request's first byte.
     pub run_request: Table<RequestKind>,
     /// Channels that a client opens on the run scope.
@@ -321,6 +323,7 @@ impl Profile {
         };
         let profile = Profile {
             name: file.name,
+            follows: file.follows,
             run_request: provisional.table("run-request", file.run_request)?,
             client_channels: provisional.table("client-channels", file.client_channels)?,
             provider_channels: provisional.table("provider-channels", file.provider_channels)?,
@@ -343,6 +346,7 @@ type Section = Spanned<IndexMap<Spanned<String>, Spanned<u8>>>;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct File {
     name: String,
+    follows: Option<String>,
     provisional: Vec<Spanned<String>>,
     run_request: Section,
     client_channels: Section,

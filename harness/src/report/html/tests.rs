@@ -75,6 +75,17 @@ fn of_failures_that_are_alike_one_is_shown_and_the_others_are_named() {
 }
 
 #[test]
+fn what_is_not_scored_yet_is_shown_apart() {
+    let mut results = testing::results();
+    let mut record = (*results.results[1]).clone();
+    record.scored = false;
+    results.results[1] = std::sync::Arc::new(record);
+    let page = of_run(&results);
+    assert!(!page.contains("<h2>Failures"), "{page}");
+    assert!(page.contains("Not scored in this revision yet"), "{page}");
+}
+
+#[test]
 fn several_runs_stand_side_by_side_and_differences_come_first() {
     let old = testing::results();
     let mut new = old.clone();

@@ -97,6 +97,20 @@ fn a_warning_passes_a_run_that_is_not_strict_and_still_is_told() {
 }
 
 #[test]
+fn what_is_not_scored_yet_is_skipped() {
+    let mut results = testing::results();
+    let mut record = with(Verdict::Fail, "new");
+    record.scored = false;
+    results.results = vec![Arc::new(record)];
+    let suites = read_back(&results);
+    let case = &suites.suites[0].cases[0];
+    assert!(
+        matches!(&case.status, TestStatus::Skipped(it) if it.message == "not scored yet: fail"),
+        "{case:?}"
+    );
+}
+
+#[test]
 fn a_failure_is_told_without_a_secret() {
     let suites = read_back(&testing::results());
     let case = &suites.suites[0].cases[1];

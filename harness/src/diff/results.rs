@@ -109,10 +109,12 @@ fn how(old: Option<&Record>, new: Option<&Record>) -> Option<Move> {
     let passes = |verdict| badness(verdict) == 0;
     let (old, new) = match (old, new) {
         (None, None) => return None,
-        (None, Some(new)) if fails(new.verdict) => return Some(Move::NewFailure),
+        (None, Some(new)) if fails(new.verdict) && new.scored => return Some(Move::NewFailure),
         (None, Some(_)) => return Some(Move::Added),
         (Some(old), None) if passes(old.verdict) => return Some(Move::Regression),
         (Some(_), None) => return Some(Move::Removed),
+        // What is not scored decides nothing.
+        (Some(_), Some(new)) if !new.scored => return None,
         (Some(old), Some(new)) => (old, new),
     };
     let (before, after) = (badness(old.verdict), badness(new.verdict));
