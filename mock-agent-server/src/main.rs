@@ -1,6 +1,7 @@
 //! Starts an agent server where its environment says, and serves until it is interrupted.
 
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use clap::Parser;
 use diverge_protocol::rules::Revision;
@@ -30,8 +31,17 @@ struct Arguments {
 }
 
 #[tokio::main]
-async fn main() -> io::Result<()> {
-    let arguments = Arguments::parse();
+async fn main() -> ExitCode {
+    match run(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> io::Result<()> {
     if arguments.list {
         return list();
     }
