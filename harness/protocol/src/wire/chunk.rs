@@ -118,21 +118,13 @@ pub enum Chunk {
     /// `user_audio_content`
     UserAudioContent(Part<Media>),
     /// `user_resource`
-    UserResource(Part<Embedded>),
+    UserResource(Box<Part<Embedded>>),
     /// `user_resource_link`
-    UserResourceLink(Part<Link>),
+    UserResourceLink(Box<Part<Link>>),
     /// `usage`
     Usage(Usage),
     /// `notification`
     Notification(Notification),
-}
-
-/// A chunk's own members behind its `type`.
-#[derive(Serialize)]
-struct Typed<'a, T> {
-    r#type: &'static str,
-    #[serde(flatten)]
-    rest: &'a T,
 }
 
 impl Chunk {
@@ -157,8 +149,8 @@ impl Chunk {
             ChunkKind::UserTextContent => Chunk::UserTextContent(play.members()?),
             ChunkKind::UserImageContent => Chunk::UserImageContent(play.members()?),
             ChunkKind::UserAudioContent => Chunk::UserAudioContent(play.members()?),
-            ChunkKind::UserResource => Chunk::UserResource(play.members()?),
-            ChunkKind::UserResourceLink => Chunk::UserResourceLink(play.members()?),
+            ChunkKind::UserResource => Chunk::UserResource(Box::new(play.members()?)),
+            ChunkKind::UserResourceLink => Chunk::UserResourceLink(Box::new(play.members()?)),
             ChunkKind::Usage => Chunk::Usage(play.members()?),
             ChunkKind::Notification => Chunk::Notification(play.members()?),
         })
@@ -206,10 +198,16 @@ impl Chunk {
     }
 }
 
-/// The JSON of members behind a `type`.
+/// The JSON of members behind a `type`, of which there is one at least.
 pub(super) fn typed(kind: &'static str, rest: &impl Serialize) -> Vec<u8> {
-    let mut json = Vec::new();
-    write_json(&mut json, &Typed { r#type: kind, rest });
+    let mut json = Vec::with_capacity(256);
+    json.extend_from_slice(br#"{"type":""#);
+    json.extend_from_slice(kind.as_bytes());
+    json.push(b'"');
+    let rest_at = json.len();
+    write_json(&mut json, rest);
+    // The object of the rest goes on where it would open.
+    json[rest_at] = b',';
     json
 }
 
@@ -234,8 +232,8 @@ pub fn user_parts(key: &str, content: Vec<Block>) -> Vec<Chunk> {
             Block::Text(block) => Chunk::UserTextContent(part(key, block)),
             Block::Image(block) => Chunk::UserImageContent(part(key, block)),
             Block::Audio(block) => Chunk::UserAudioContent(part(key, block)),
-            Block::Resource(block) => Chunk::UserResource(part(key, block)),
-            Block::ResourceLink(block) => Chunk::UserResourceLink(part(key, block)),
+            Block::Resource(block) => Chunk::UserResource(Box::new(part(key, *block))),
+            Block::ResourceLink(block) => Chunk::UserResourceLink(Box::new(part(key, *block))),
         })
         .collect()
 }

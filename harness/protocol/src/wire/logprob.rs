@@ -66,6 +66,33 @@ pub(super) fn is_plain(text: &str) -> bool {
     digits <= 28 && points <= 1 && ends.iter().all(|end| end.is_some_and(|byte| *byte != b'.'))
 }
 
+/// The decimal that digits spell, with at most one point between and a minus in front, if they fit 64 bits and are
+/// not all zero.
+pub(super) fn of_plain(text: &str) -> Option<Decimal> {
+    let (digits, negative) = match text.strip_prefix('-') {
+        Some(digits) => (digits.as_bytes(), true),
+        None => (text.as_bytes(), false),
+    };
+    if digits.len() > 19 {
+        return None;
+    }
+    let (mut number, mut point) = (0i64, None);
+    for (at, byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                number = number
+                    .checked_mul(10)?
+                    .checked_add(i64::from(byte - b'0'))?;
+            }
+            b'.' if point.is_none() => point = Some(at),
+            _ => return None,
+        }
+    }
+    let scale = point.map_or(0, |point| digits.len() - point - 1);
+    let signed = if negative { -number } else { number };
+    (number != 0).then(|| Decimal::new(signed, scale as u32))
+}
+
 /// The decimal that a string spells.
 pub(super) fn of_string(text: &str) -> Option<Decimal> {
     Decimal::from_str(text)
@@ -110,6 +137,9 @@ mod tests {
         fn what_is_taken_unread_is_a_decimal(text in "-?[0-9.]{1,30}") {
             if is_plain(&text) {
                 prop_assert!(of_string(&text).is_some(), "{text}");
+                if let Some(decimal) = of_plain(&text) {
+                    prop_assert_eq!(decimal.to_string(), of_string(&text).expect(&text).to_string());
+                }
             }
         }
     }

@@ -20,7 +20,7 @@ pub struct Text {
     pub meta: Option<Raw>,
     /// Hints for whoever shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
+    pub annotations: Option<Box<Annotations>>,
 }
 
 /// An image or audio.
@@ -36,7 +36,7 @@ pub struct Media {
     pub meta: Option<Raw>,
     /// Hints for whoever shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
+    pub annotations: Option<Box<Annotations>>,
 }
 
 /// A resource with its contents.
@@ -49,7 +49,7 @@ pub struct Embedded {
     pub meta: Option<Raw>,
     /// Hints for whoever shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
+    pub annotations: Option<Box<Annotations>>,
 }
 
 /// A resource's contents: at least one of text and blob, of which the text wins.
@@ -100,7 +100,7 @@ pub struct Link {
     pub meta: Option<Raw>,
     /// Hints for whoever shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
+    pub annotations: Option<Box<Annotations>>,
 }
 
 /// A picture that stands for a resource.
@@ -146,9 +146,9 @@ pub enum Block {
     /// `audio`
     Audio(Media),
     /// `resource`
-    Resource(Embedded),
+    Resource(Box<Embedded>),
     /// `resource_link`
-    ResourceLink(Link),
+    ResourceLink(Box<Link>),
 }
 
 /// A tool's result.
@@ -317,6 +317,12 @@ impl Fill for ToolResult {
     }
 }
 
+impl Build for Box<Annotations> {
+    fn build(play: &mut Play<'_, '_>) -> Option<Box<Annotations>> {
+        Annotations::build(play).map(Box::new)
+    }
+}
+
 impl Build for Block {
     fn build(play: &mut Play<'_, '_>) -> Option<Block> {
         // The variants stand in the order of the shape's; a test holds them together.
@@ -324,8 +330,8 @@ impl Build for Block {
             0 => Block::Text(play.members()?),
             1 => Block::Image(play.members()?),
             2 => Block::Audio(play.members()?),
-            3 => Block::Resource(play.members()?),
-            _ => Block::ResourceLink(play.members()?),
+            3 => Block::Resource(Box::new(play.members()?)),
+            _ => Block::ResourceLink(Box::new(play.members()?)),
         })
     }
 }

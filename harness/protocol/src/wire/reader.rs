@@ -12,17 +12,14 @@ use super::shape::{Member, Object, Shape, Tagged};
 use super::tape::{Build, Keep, Nothing, Tape};
 use super::{Malformed, Rule};
 
-/// What a value came to: nothing where it does not count as being there, else the place of its variant, or 0.
-type Reading = Option<usize>;
-
-/// Judges that the text is exactly one JSON value of the shape.
-pub(super) fn judge(shape: &'static Shape, text: &str) -> Result<Reading, Malformed> {
+/// Judges that the text is exactly one JSON value of the shape, and says which variant it is by its place, or 0.
+pub(super) fn judge(shape: &'static Shape, text: &str) -> Result<usize, Malformed> {
     read(shape, text, &mut Nothing)
 }
 
 /// Judges, and builds a value from what was read, which a type that fits the shape makes sure of.
 pub(super) fn build<T: Build>(shape: &'static Shape, text: &str) -> Result<T, Malformed> {
-    let mut tape = Tape::for_text(text);
+    let mut tape = Tape::default();
     read(shape, text, &mut tape)?;
     tape.build().ok_or_else(unfit)
 }
@@ -31,17 +28,12 @@ fn read<'t, K: Keep<'t>>(
     shape: &'static Shape,
     text: &'t str,
     keep: &mut K,
-) -> Result<Reading, Malformed> {
+) -> Result<usize, Malformed> {
     let mut reader = Reader {
         scan: Scanner::new(text),
         keep,
     };
-    let reading = reader.value(shape, false);
-    let reading = reading.and_then(|reading| {
-        let end = reader.scan.end();
-        reader.sound(end).map(|()| reading)
-    });
-    reading.map_err(|fault| fault.told())
+    reader.all(shape).map_err(|fault| fault.told())
 }
 
 /// Reads text that was judged already into a value, which then cannot fail.
@@ -109,10 +101,20 @@ fn at<T>(step: Step, read: Read<T>) -> Read<T> {
 }
 
 /// Which members an object had so far, and which of them count.
-#[derive(Default)]
 struct Seen {
     present: u32,
     counting: u32,
+}
+
+impl Seen {
+    /// The first so many members, which count.
+    fn of_first(members: usize) -> Seen {
+        let bits = (1 << members) - 1;
+        Seen {
+            present: bits,
+            counting: bits,
+        }
+    }
 }
 
 struct Reader<'k, 't, K> {
@@ -194,8 +196,41 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
         self.sound(name)
     }
 
-    /// Reads one value.
-    fn value(&mut self, shape: &'static Shape, nullable: bool) -> Read<Reading> {
+    /// Reads the whole text.
+    fn all(&mut self, shape: &'static Shape) -> Read<usize> {
+        let mut variant = 0;
+        match shape {
+            Shape::Tagged(tagged) if self.peek()? == Kind::Object => {
+                variant = self.tagged(tagged)?
+            }
+            _ => self.value(shape, false).map(drop)?,
+        }
+        let end = self.scan.end();
+        self.sound(end)?;
+        Ok(variant)
+    }
+
+    /// Reads one value, and says whether it counts as being there.
+    #[inline]
+    fn value(&mut self, shape: &'static Shape, nullable: bool) -> Read<bool> {
+        match (shape, self.scan.byte()) {
+            (Shape::Str, Some(b'"')) => {
+                let string = self.string()?;
+                self.keep.string(string);
+                return Ok(true);
+            }
+            (Shape::Decimal, Some(b'"')) => {
+                if let Some(decimal) = self.scan.plain_decimal() {
+                    self.keep.string(decimal);
+                    return Ok(true);
+                }
+            }
+            _ => {}
+        }
+        self.any_value(shape, nullable)
+    }
+
+    fn any_value(&mut self, shape: &'static Shape, nullable: bool) -> Read<bool> {
         let kind = self.peek()?;
         let start = self.scan.offset();
         match (shape, kind) {
@@ -206,13 +241,16 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
             (_, Kind::Null) if nullable => {
                 self.skip()?;
                 self.keep.none();
-                return Ok(None);
+                return Ok(false);
             }
             (Shape::Object(object), Kind::Object) => {
                 self.keep.object(0);
                 self.members(object)?;
             }
-            (Shape::Tagged(tagged), Kind::Object) => return self.tagged(tagged).map(Some),
+            (Shape::Tagged(tagged), Kind::Object) => self.tagged(tagged).map(drop)?,
+            (Shape::Array(Shape::U8), Kind::Array) if self.scan.plain_bytes() => {
+                self.keep.raw(self.scan.since(start));
+            }
             (Shape::Array(Shape::U8), Kind::Array) => {
                 // Kept as one value.
                 let mut reader = Reader {
@@ -224,9 +262,9 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
                 self.keep.raw(self.scan.since(start));
             }
             (Shape::Array(shape), Kind::Array) => {
-                self.keep.array();
-                self.elements(shape)?;
-                self.keep.end();
+                let place = self.keep.array();
+                let count = self.elements(shape)?;
+                self.keep.elements(place, count);
             }
             (Shape::Str | Shape::OnlyAStringCounts, Kind::String) => {
                 let string = self.string()?;
@@ -235,7 +273,7 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
             (Shape::OnlyAStringCounts, _) => {
                 self.skip()?;
                 self.keep.none();
-                return Ok(None);
+                return Ok(false);
             }
             (Shape::Bool, Kind::Bool) => {
                 self.skip()?;
@@ -277,7 +315,7 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
             }
             _ => return Err(self.other(start, shape, kind.name())),
         }
-        Ok(Some(0))
+        Ok(true)
     }
 
     fn number(&mut self) -> Read<&'t str> {
@@ -310,13 +348,14 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
         self.fault(start, rule, expected, found)
     }
 
-    fn elements(&mut self, shape: &'static Shape) -> Read<()> {
+    /// Reads an array's elements, and says how many there are.
+    fn elements(&mut self, shape: &'static Shape) -> Read<usize> {
         self.scan.enter();
         let mut index = 0;
         loop {
             let more = self.scan.element(index == 0);
             if !self.sound(more)? {
-                return Ok(());
+                return Ok(index);
             }
             at(Step::Index(index), self.value(shape, false))?;
             index += 1;
@@ -326,14 +365,19 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
     fn members(&mut self, object: &'static Object) -> Read<()> {
         let start = self.scan.offset();
         self.scan.enter();
-        let mut seen = Seen::default();
-        let mut likely = 0;
-        let mut first = true;
+        self.members_from(object, start, 0)
+    }
+
+    /// Reads an object's members from here on, of which the first so many were read already.
+    fn members_from(&mut self, object: &'static Object, start: usize, read: usize) -> Read<()> {
+        let mut seen = Seen::of_first(read);
+        let mut likely = read;
+        let mut first = read == 0;
         loop {
             // Members mostly come in the schema's order.
-            let index = match object.members.get(likely) {
-                Some(member) if self.scan.pass_member(first, member.name) => Some(likely),
-                _ => match self.next_member(first)? {
+            let index = match self.scan.likely_member(first, object, likely) {
+                Some(index) => Some(index),
+                None => match self.next_member(first)? {
                     Some(name) => object.find(&name.meant(), likely),
                     None => break,
                 },
@@ -352,6 +396,7 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
         self.complete(object, &seen, start)
     }
 
+    #[inline]
     fn member(&mut self, member: &'static Member, index: usize, seen: &mut Seen) -> Read<()> {
         let bit = 1 << index;
         if seen.present & bit != 0 {
@@ -360,7 +405,7 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
         }
         seen.present |= bit;
         self.keep.member(member.name);
-        if self.value(&member.shape, !member.required)?.is_some() {
+        if self.value(&member.shape, !member.required)? {
             seen.counting |= bit;
         }
         Ok(())
@@ -375,7 +420,15 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
         self.skip()
     }
 
+    #[inline]
     fn complete(&self, object: &'static Object, seen: &Seen, start: usize) -> Read<()> {
+        match object.missing(seen.present).is_none() && object.any_of.is_empty() {
+            true => Ok(()),
+            false => self.lacking(object, seen, start),
+        }
+    }
+
+    fn lacking(&self, object: &'static Object, seen: &Seen, start: usize) -> Read<()> {
         if let Some(member) = object.missing(seen.present) {
             let none = self.fault(start, Rule::MemberMissing, "this member", "none");
             return at(Step::Name(member.name), Err(none));
@@ -396,24 +449,36 @@ impl<'t, K: Keep<'t>> Reader<'_, 't, K> {
         Err(self.fault(start, rule, expected, found))
     }
 
-    /// Reads a tagged object: looks ahead for the tag, which mostly comes first, then reads it all.
+    /// Reads a tagged object. Its tag mostly comes first; else it is looked for ahead.
     fn tagged(&mut self, tagged: &'static Tagged) -> Read<usize> {
-        let ahead = Reader {
+        let start = self.scan.offset();
+        let mut ahead = self.scan;
+        ahead.enter();
+        // The tag is the first member of every variant.
+        if ahead.likely_member(true, &tagged.variants[0].1, 0) == Some(0) {
+            self.scan = ahead;
+            let likely = self.scan.likely_word(tagged.variants, |(name, _)| name);
+            let variant = match likely {
+                Some(variant) => variant,
+                None => at(Step::Name(tagged.tag), self.tag(tagged))?,
+            };
+            self.keep.object(variant);
+            self.members_from(&tagged.variants[variant].1, start, 1)?;
+            return Ok(variant);
+        }
+        let mut ahead = Reader {
             scan: self.scan,
             keep: &mut Nothing,
         };
-        let variant = ahead.variant(tagged)?;
+        let variant = ahead.find_tag(tagged)?;
         self.keep.object(variant);
         self.members(&tagged.variants[variant].1)?;
         Ok(variant)
     }
 
-    fn variant(mut self, tagged: &'static Tagged) -> Read<usize> {
+    fn find_tag(&mut self, tagged: &'static Tagged) -> Read<usize> {
         let start = self.scan.offset();
         self.scan.enter();
-        if self.scan.pass_member(true, tagged.tag) {
-            return at(Step::Name(tagged.tag), self.tag(tagged));
-        }
         let mut first = true;
         while let Some(name) = self.next_member(first)? {
             first = false;

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::shape::Object;
+
 /// A kind of value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -63,10 +65,46 @@ impl<'t> Text<'t> {
         }
     }
 
-    #[cold]
     fn unescaped(self) -> String {
-        serde_json::from_str(self.raw).unwrap_or_default()
+        let mut meant = String::with_capacity(self.raw.len());
+        let mut rest = self.raw.get(1..self.raw.len() - 1).unwrap_or_default();
+        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+            let (plain, escape) = rest.split_at(at);
+            meant.push_str(plain);
+            let (character, length) = unescape(escape.as_bytes());
+            meant.push(character);
+            rest = escape.get(length..).unwrap_or_default();
+        }
+        meant.push_str(rest);
+        meant
     }
+}
+
+/// The character that an escape means, and how many bytes the escape takes. It was gone past before.
+fn unescape(escape: &[u8]) -> (char, usize) {
+    let code = |at: usize| {
+        let digits = escape.get(at..at + 4).unwrap_or_default();
+        digits.iter().fold(0, |code, digit| {
+            code * 16 + char::from(*digit).to_digit(16).unwrap_or_default()
+        })
+    };
+    let character = match escape.get(1) {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => match code(2) {
+            high @ 0xd800..=0xdbff => {
+                let whole = 0x1_0000 + ((high & 0x3ff) << 10 | code(8) & 0x3ff);
+                return (char::from_u32(whole).unwrap_or_default(), 12);
+            }
+            code => return (char::from_u32(code).unwrap_or_default(), 6),
+        },
+        Some(other) => char::from(*other),
+        None => char::REPLACEMENT_CHARACTER,
+    };
+    (character, 2)
 }
 
 /// A place in JSON text.
@@ -96,7 +134,7 @@ impl<'t> Scanner<'t> {
     }
 
     #[inline]
-    fn byte(&self) -> Option<u8> {
+    pub fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
@@ -147,6 +185,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Goes to the next member's value and gives its name, or leaves the object.
+    #[inline]
     pub fn member(&mut self, first: bool) -> Scan<Option<Text<'t>>> {
         match (self.space()?, first) {
             (b'}', _) => {
@@ -169,6 +208,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Goes to the next element and says that there is one, or leaves the array.
+    #[inline]
     pub fn element(&mut self, first: bool) -> Scan<bool> {
         match (self.space()?, first) {
             (b']', _) => {
@@ -200,45 +240,133 @@ impl<'t> Scanner<'t> {
     }
 
     /// Goes past a string, and says whether it has an escape.
+    #[inline]
     pub fn pass_string(&mut self) -> Scan<bool> {
         let bytes = self.text.as_bytes();
         if self.byte() != Some(b'"') {
             return Err(self.broken());
         }
-        self.at += 1;
-        let mut escaped = false;
+        let at = special(bytes, self.at + 1);
+        if bytes.get(at) == Some(&b'"') {
+            self.at = at + 1;
+            return Ok(false);
+        }
+        self.at = at;
+        self.pass_escapes().map(|()| true)
+    }
+
+    /// Goes past the rest of a string, from its first escape on.
+    fn pass_escapes(&mut self) -> Scan<()> {
+        let bytes = self.text.as_bytes();
         loop {
-            let at = special(bytes, self.at);
-            self.at = at;
-            match bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return Ok(escaped);
+            match (bytes.get(self.at), bytes.get(self.at + 1)) {
+                (Some(b'"'), _) => {
+                    self.at += 1;
+                    return Ok(());
                 }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
+                (Some(b'\\'), Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f')) => {
+                    self.at += 2;
                 }
+                (Some(b'\\'), _) => self.escape()?,
                 _ => return Err(self.broken()),
+            }
+            self.at = special(bytes, self.at);
+        }
+    }
+
+    /// Goes past a string that holds nothing but a decimal as models send them: digits, at most 28 of them, with at most
+    /// one point between and a minus in front. Stays where another value stands.
+    #[inline]
+    pub fn plain_decimal(&mut self) -> Option<Text<'t>> {
+        let bytes = self.text.as_bytes().get(self.at..)?;
+        let mut at = 1 + usize::from(bytes.get(1) == Some(&b'-'));
+        let mut digits = 0;
+        for points in 0..2 {
+            let start = at;
+            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            }
+            digits += at - start;
+            if at == start || digits > 28 {
+                return None;
+            }
+            match bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'.') if points == 0 => at += 1,
+                _ => return None,
+            }
+        }
+        if bytes.first() != Some(&b'"') || bytes.get(at) != Some(&b'"') {
+            return None;
+        }
+        let raw = self.text.get(self.at..self.at + at + 1)?;
+        self.at += at + 1;
+        Some(Text {
+            raw,
+            escaped: false,
+        })
+    }
+
+    /// Goes past an array of integers from 0 to 255, if it has some and is written without space. Stays where another
+    /// value stands.
+    #[inline]
+    pub fn plain_bytes(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + 1;
+        loop {
+            let start = at;
+            let mut number = 0;
+            while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
+                number = number * 10 + u32::from(digit - b'0');
+                at += 1;
+                if at > start + 3 {
+                    return false;
+                }
+            }
+            let zero_first = at > start + 1 && bytes.get(start) == Some(&b'0');
+            if at == start || number > 255 || zero_first {
+                return false;
+            }
+            match bytes.get(at) {
+                Some(b',') => at += 1,
+                Some(b']') => {
+                    self.at = at + 1;
+                    return true;
+                }
+                _ => return false,
             }
         }
     }
 
-    /// Goes past the next member's name, if it is this one and written without any space or escape.
+    /// Goes to the value of the next member, if that is one of the object's from the likely one on and written without
+    /// space or escape. Stays otherwise.
     #[inline]
-    pub fn pass_member(&mut self, first: bool, name: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let opening: &[u8] = if first { b"\"" } else { b",\"" };
-        let behind = rest
-            .strip_prefix(opening)
-            .and_then(|rest| rest.strip_prefix(name.as_bytes()))
-            .and_then(|rest| rest.strip_prefix(b"\":"));
-        if let Some(behind) = behind {
-            self.at = self.text.len() - behind.len();
-        }
-        behind.is_some()
+    pub fn likely_member(&mut self, first: bool, object: &Object, likely: usize) -> Option<usize> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let key = match (rest, first) {
+            ([b'"', key @ ..], true) | ([b',', b'"', key @ ..], false) => key,
+            _ => return None,
+        };
+        let likelier = object.members.get(likely..)?;
+        let index = likelier.iter().position(|member| member.is_key(key))?;
+        self.at = self.text.len() - key.len() + likelier[index].key_length();
+        Some(likely + index)
     }
 
+    /// Goes past a string that is one of these, and says which. Stays otherwise.
+    #[inline]
+    pub fn likely_word<W>(&mut self, words: &[W], name: impl Fn(&W) -> &str) -> Option<usize> {
+        let rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"\"")?;
+        let is_it = |word: &W| {
+            let word = name(word).as_bytes();
+            rest.get(word.len()) == Some(&b'"') && rest.starts_with(word)
+        };
+        let index = words.iter().position(is_it)?;
+        self.at += name(&words[index]).len() + 2;
+        Some(index)
+    }
+
+    #[cold]
     fn escape(&mut self) -> Scan<()> {
         self.at += 1;
         match self.byte() {
@@ -279,6 +407,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Goes past a number, and gives it as it is written.
+    #[inline]
     pub fn number(&mut self) -> Scan<&'t str> {
         let start = self.at;
         if self.byte() == Some(b'-') {
@@ -418,10 +547,15 @@ impl Levels {
 /// character; the end where there is none.
 #[inline]
 fn special(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        match specials(*eight) {
-            0 => at += 8,
-            marks => return at + (marks.trailing_zeros() / 8) as usize,
+    loop {
+        for _ in 0..4 {
+            let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
+                return special_at_the_end(bytes, at);
+            };
+            match specials(u64::from_le_bytes(*eight)) {
+                0 => at += 8,
+                marks => return at + (marks.trailing_zeros() / 8) as usize,
+            }
         }
         // A long string is passed by blocks that the compiler compares as vectors.
         while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<32>)
@@ -432,11 +566,26 @@ fn special(bytes: &[u8], mut at: usize) -> usize {
             at += 32;
         }
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest
-        .iter()
-        .position(|byte| is_special(*byte))
-        .unwrap_or(rest.len())
+}
+
+/// The same where less than eight bytes are left.
+#[inline]
+fn special_at_the_end(bytes: &[u8], at: usize) -> usize {
+    let left = bytes.len().saturating_sub(at);
+    match bytes.last_chunk() {
+        // Behind the end stand zeros then, which are special too.
+        Some(eight) if left > 0 => {
+            let word = u64::from_le_bytes(*eight) >> (64 - 8 * left);
+            at + (specials(word).trailing_zeros() / 8) as usize
+        }
+        _ => {
+            let rest = bytes.get(at..).unwrap_or_default();
+            at + rest
+                .iter()
+                .position(|byte| is_special(*byte))
+                .unwrap_or(rest.len())
+        }
+    }
 }
 
 const fn is_special(byte: u8) -> bool {
@@ -444,9 +593,9 @@ const fn is_special(byte: u8) -> bool {
 }
 
 /// Eight bytes at once: the lowest bit set is the high bit of the first special one.
-fn specials(eight: [u8; 8]) -> u64 {
+#[inline]
+fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    let word = u64::from_le_bytes(eight);
     // With bit 1 flipped, the quote stands right behind the control characters, and one comparison finds both.
     let low = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
@@ -497,6 +646,38 @@ mod tests {
         fn a_string_stops_at_its_first_special_byte(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let first = bytes.iter().position(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\');
             prop_assert_eq!(special(&bytes, 0), first.unwrap_or(bytes.len()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_means_what_serde_json_reads(
+            text in r#"([a-z"é]|\\["\\/bfnrtu]|\\u[0-9a-fA-F]{4}|\\ud83d\\ude[0-9]{2}){0,9}"#
+        ) {
+            let text = format!("\"{}\"", text.replace("\\\"", "\0").replace('"', "").replace('\0', "\\\""));
+            let read = serde_json::from_str::<String>(&text).ok();
+            let mut scanner = Scanner::new(&text);
+            let meant = scanner.string().ok().filter(|_| scanner.end().is_ok());
+            prop_assert_eq!(meant.map(|text| text.meant().into_owned()), read, "{}", text);
+        }
+
+        #[test]
+        fn what_is_passed_as_plain_is_what_it_is_taken_for(
+            bytes in r"\[[0-9, ]{0,12}\]?", decimal in r#""?-?[0-9.e]{0,32}"?"#
+        ) {
+            let mut scanner = Scanner::new(&bytes);
+            if scanner.plain_bytes() {
+                let plain = scanner.since(0);
+                prop_assert!(serde_json::from_str::<Vec<u8>>(plain).is_ok_and(|all| !all.is_empty()), "{plain}");
+            } else {
+                let compact = serde_json::from_str::<Vec<u8>>(&bytes).ok().filter(|all| !all.is_empty());
+                prop_assert!(compact.is_none() || bytes.contains(' '), "{bytes}");
+            }
+            let mut scanner = Scanner::new(&decimal);
+            let plain = scanner.plain_decimal().map(|text| text.meant().into_owned());
+            let inside = decimal.strip_prefix('"').and_then(|rest| rest.split_once('"')).map(|(inside, _)| inside);
+            let wanted = inside.filter(|inside| crate::wire::logprob::is_plain(inside)).map(str::to_owned);
+            prop_assert_eq!(plain, wanted, "{}", decimal);
         }
     }
 

@@ -129,24 +129,68 @@ pub struct Member {
     pub shape: Shape,
     /// Whether it must be there. One that need not may also be null, which is the same as absent.
     pub required: bool,
+    /// The name, the quote behind it and the colon, as they are mostly written.
+    key: [u8; Member::LONGEST],
+    /// The first eight bytes of that as a number, and which bits of it count.
+    head: u64,
+    head_mask: u64,
+}
+
+impl Member {
+    const LONGEST: usize = 28;
+
+    const fn new(name: &'static str, shape: Shape, required: bool) -> Member {
+        let bytes = name.as_bytes();
+        assert!(bytes.len() + 2 <= Member::LONGEST, "a name that fits");
+        let mut key = [0; Member::LONGEST];
+        let mut at = 0;
+        while at < bytes.len() {
+            key[at] = bytes[at];
+            at += 1;
+        }
+        (key[at], key[at + 1]) = (b'"', b':');
+        let (mut head, mut head_mask) = (0, 0);
+        at = 0;
+        while at < 8 && at < bytes.len() + 2 {
+            head |= (key[at] as u64) << (8 * at);
+            head_mask |= 0xff << (8 * at);
+            at += 1;
+        }
+        Member {
+            name,
+            shape,
+            required,
+            key,
+            head,
+            head_mask,
+        }
+    }
+
+    /// Whether the text begins with the name, the quote behind it and the colon.
+    #[inline]
+    pub(super) fn is_key(&self, text: &[u8]) -> bool {
+        match text.first_chunk() {
+            Some(eight) if u64::from_le_bytes(*eight) & self.head_mask != self.head => false,
+            Some(_) if self.key_length() <= 8 => true,
+            _ => text.starts_with(self.key.get(..self.key_length()).unwrap_or_default()),
+        }
+    }
+
+    /// The bytes of the name, the quote behind it and the colon.
+    #[inline]
+    pub(super) fn key_length(&self) -> usize {
+        self.name.len() + 2
+    }
 }
 
 /// A member that must be there.
 pub const fn required(name: &'static str, shape: Shape) -> Member {
-    Member {
-        name,
-        shape,
-        required: true,
-    }
+    Member::new(name, shape, true)
 }
 
 /// A member that may be absent or null.
 pub const fn optional(name: &'static str, shape: Shape) -> Member {
-    Member {
-        name,
-        shape,
-        required: false,
-    }
+    Member::new(name, shape, false)
 }
 
 /// Several groups of members as one list, so that objects can have groups in common.
@@ -246,6 +290,6 @@ impl Shape {
 
     /// Judges a tagged object, and says which variant it is by its place.
     pub(super) fn variant(&'static self, text: &str) -> Result<usize, Malformed> {
-        reader::judge(self, text).map(Option::unwrap_or_default)
+        reader::judge(self, text)
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use smallvec::SmallVec;
 
 use super::logprob;
 use super::scan::Text;
@@ -16,9 +17,11 @@ pub(super) trait Keep<'t> {
     fn object(&mut self, variant: usize);
     /// A known member's value follows.
     fn member(&mut self, name: &'static str);
-    /// An array begins.
-    fn array(&mut self);
-    /// The innermost object or array ends.
+    /// An array begins; gives its place.
+    fn array(&mut self) -> usize;
+    /// The array at that place had so many elements.
+    fn elements(&mut self, place: usize, count: usize);
+    /// The innermost object ends.
     fn end(&mut self);
     /// A string.
     fn string(&mut self, text: Text<'t>);
@@ -37,7 +40,11 @@ impl Keep<'_> for Nothing {
     #[inline]
     fn member(&mut self, _: &'static str) {}
     #[inline]
-    fn array(&mut self) {}
+    fn array(&mut self) -> usize {
+        0
+    }
+    #[inline]
+    fn elements(&mut self, _: usize, _: usize) {}
     #[inline]
     fn end(&mut self) {}
     #[inline]
@@ -52,7 +59,8 @@ impl Keep<'_> for Nothing {
 enum Token<'t> {
     Object(usize),
     Member(&'static str),
-    Array,
+    /// So many elements follow.
+    Array(usize),
     End,
     String(Text<'t>),
     Raw(&'t str),
@@ -60,20 +68,13 @@ enum Token<'t> {
 }
 
 /// Keeps the values of known members, in the order of the text.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tape<'t> {
-    tokens: Vec<Token<'t>>,
+    /// The chunks that most of a stream is made of need no more than this.
+    tokens: SmallVec<[Token<'t>; 24]>,
 }
 
-impl<'t> Tape<'t> {
-    /// An empty tape, for a text.
-    pub fn for_text(text: &str) -> Tape<'t> {
-        // A member and its value take two tokens, and some thirty bytes of text.
-        Tape {
-            tokens: Vec::with_capacity(16 + text.len().min(1 << 16) / 24),
-        }
-    }
-
+impl Tape<'_> {
     /// The value that was kept; none if it is of another form than `T` wants, which a shape rules out.
     pub fn build<T: Build>(&self) -> Option<T> {
         let mut play = Play {
@@ -95,8 +96,16 @@ impl<'t> Keep<'t> for Tape<'t> {
     }
 
     #[inline]
-    fn array(&mut self) {
-        self.tokens.push(Token::Array);
+    fn array(&mut self) -> usize {
+        self.tokens.push(Token::Array(0));
+        self.tokens.len() - 1
+    }
+
+    #[inline]
+    fn elements(&mut self, place: usize, count: usize) {
+        if let Some(Token::Array(elements)) = self.tokens.get_mut(place) {
+            *elements = count;
+        }
     }
 
     #[inline]
@@ -177,11 +186,6 @@ impl<'t> Play<'_, 't> {
             _ => None,
         }
     }
-
-    #[inline]
-    fn is_next(&self, wanted: impl FnOnce(&Token<'t>) -> bool) -> bool {
-        self.tokens.as_slice().first().is_some_and(wanted)
-    }
 }
 
 /// A value that is built from a tape.
@@ -207,7 +211,7 @@ impl<T: Fill> Build for T {
 impl<T: Build> Build for Option<T> {
     #[inline]
     fn build(play: &mut Play<'_, '_>) -> Option<Option<T>> {
-        if play.is_next(|next| matches!(next, Token::None)) {
+        if let Some(Token::None) = play.tokens.as_slice().first() {
             play.tokens.next();
             return Some(None);
         }
@@ -217,14 +221,13 @@ impl<T: Build> Build for Option<T> {
 
 impl<T: Build> Build for Vec<T> {
     fn build(play: &mut Play<'_, '_>) -> Option<Vec<T>> {
-        let Token::Array = play.tokens.next()? else {
+        let Token::Array(count) = play.tokens.next()? else {
             return None;
         };
-        let mut values = Vec::new();
-        while !play.is_next(|next| matches!(next, Token::End)) {
+        let mut values = Vec::with_capacity(*count);
+        for _ in 0..*count {
             values.push(T::build(play)?);
         }
-        play.tokens.next();
         Some(values)
     }
 }
@@ -257,7 +260,10 @@ impl Build for f64 {
 impl Build for Decimal {
     fn build(play: &mut Play<'_, '_>) -> Option<Decimal> {
         match play.tokens.next()? {
-            Token::String(text) => logprob::of_string(&text.meant()),
+            Token::String(text) => {
+                let text = text.meant();
+                logprob::of_plain(&text).or_else(|| logprob::of_string(&text))
+            }
             Token::Raw(raw) => logprob::of_number(raw),
             _ => None,
         }
@@ -267,14 +273,18 @@ impl Build for Decimal {
 /// An array of bytes, which is kept as one value.
 impl Build for Vec<u8> {
     fn build(play: &mut Play<'_, '_>) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let mut number = None;
-        for byte in play.raw()?.bytes() {
-            match (byte, number) {
-                (b'0'..=b'9', so_far) => number = Some(so_far.unwrap_or(0) * 10 + (byte - b'0')),
-                (b',' | b']', Some(whole)) => {
-                    bytes.push(whole);
-                    number = None;
+        let raw = play.raw()?.as_bytes();
+        let mut bytes = Vec::with_capacity(raw.len() / 3);
+        let (mut number, mut digits) = (0u8, false);
+        for byte in raw {
+            match byte {
+                b'0'..=b'9' => {
+                    number = number.wrapping_mul(10).wrapping_add(byte - b'0');
+                    digits = true;
+                }
+                b',' | b']' if digits => {
+                    bytes.push(number);
+                    (number, digits) = (0, false);
                 }
                 _ => {}
             }
