@@ -1,6 +1,6 @@
 //! Faults, variants and hollow proxies, as conversations.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use diverge_protocol::rules::{Catalogue, Iut, Revision, Strength};
 use diverge_protocol::wire::FrameType;
@@ -325,11 +325,7 @@ const PATH: &[fn(&mut Conversation)] = &[
 #[test]
 fn every_fault_deviates() {
     let deviates = |fault: &&Fault| {
-        let conversations = match fault.revision {
-            Revision::Scope => SCOPE,
-            Revision::Path => PATH,
-        };
-        conversations.iter().any(|conversation| {
+        conversations(fault.revision).iter().any(|conversation| {
             let mut conforming = Conversation::conforming(fault.revision);
             let mut deviating = Conversation::with_fault(fault.name);
             conversation(&mut conforming);
@@ -342,4 +338,89 @@ fn every_fault_deviates() {
         .map(|fault| fault.name)
         .collect();
     assert!(idle.is_empty(), "{idle:?} do what the reference does");
+}
+
+fn conversations(revision: Revision) -> &'static [fn(&mut Conversation)] {
+    match revision {
+        Revision::Scope => SCOPE,
+        Revision::Path => PATH,
+    }
+}
+
+#[test]
+fn the_checkers_find_nothing_wrong_with_the_reference() {
+    for revision in [Revision::Scope, Revision::Path] {
+        for (at, conversation) in conversations(revision).iter().enumerate() {
+            let mut talk = Conversation::conforming(revision);
+            conversation(&mut talk);
+            assert!(
+                talk.broken().is_empty(),
+                "{at} {revision:?}: {:?}",
+                talk.broken()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_checkers_find_nothing_wrong_with_a_variant() {
+    for variant in variants::all() {
+        for revision in variant.revisions {
+            for conversation in conversations(*revision) {
+                let mut talk = Conversation::with_variant(variant.name, *revision);
+                conversation(&mut talk);
+                assert!(
+                    talk.broken().is_empty(),
+                    "{}: {:?}",
+                    variant.name,
+                    talk.broken()
+                );
+            }
+        }
+    }
+}
+
+/// Faults that show only in what does not come, in what a checker does not see, or in what other readings allow.
+const SILENT: &[&str] = &[
+    "credential-passed-over",
+    "empty-request-unanswered",
+    "unknown-request-unanswered",
+    "unreadable-begin-unanswered",
+    "register-as-text",
+    "created-no-success",
+    "refusal-text-unanswered",
+    "unreachable-unanswered",
+    "after-refusal-unanswered",
+    "second-begin-unfinished",
+    "inactive-bare",
+    "empty-loop-untold",
+    "broken-stream-untold",
+    "stuck-after-unreachable",
+    "stuck-after-refusal",
+    "start-answered-at-end",
+    "never-offered",
+    "refused-halts",
+    "waiting-unanswered",
+    "unreadable-enqueue-unanswered",
+    "unknown-ask-unanswered",
+    "empty-ask-unanswered",
+    "path-left-open",
+    "path-unreachable-waits",
+    "path-unregistered-waits",
+    "path-call-outlives-host",
+    "path-dequeue-waits",
+];
+
+#[test]
+fn the_checkers_find_every_fault_that_does_something() {
+    for fault in faults::all() {
+        let mut broken = BTreeSet::new();
+        for conversation in conversations(fault.revision) {
+            let mut talk = Conversation::with_fault(fault.name);
+            conversation(&mut talk);
+            broken.extend(talk.broken());
+        }
+        let silent = SILENT.contains(&fault.name);
+        assert_eq!(broken.is_empty(), silent, "{}: {broken:?}", fault.name);
+    }
 }

@@ -16,6 +16,18 @@ use crate::view::{Flow, Message, Part};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
+        "chunks-of-unknown-kind",
+        "proxy.begin.payload-known",
+        "puts a byte of no meaning in front of chunks",
+        || {
+            rewrite(
+                Flow::ToHost,
+                |message| message.part == Part::Chunk,
+                |message| [b"\x09", message.body()].concat().into(),
+            )
+        },
+    ),
+    fault(
         "registers-twice",
         "proxy.begin.registers",
         "asks the program twice to take its arguments",

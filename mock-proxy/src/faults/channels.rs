@@ -17,6 +17,21 @@ use crate::view::{Flow, Message, Part, asked};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
+        "finishes-another-channel",
+        "proxy.channel.open-only",
+        "finishes a channel that nobody opened behind each that it finishes",
+        || {
+            after(
+                Flow::ToHost,
+                |message| message.part == Part::AnswerFinish,
+                |message| {
+                    let (kind, other) = (FrameType::ChannelResponseFinish, u32::MAX);
+                    vec![message.tell(kind, message.frame.channel ^ other, "")]
+                },
+            )
+        },
+    ),
+    fault(
         "schema-emptied",
         "proxy.schema.relayed",
         "tells an empty schema",

@@ -3,11 +3,28 @@
 use bytes::Bytes;
 use diverge_protocol::wire::{Frame, FrameType};
 
-use crate::fault::{Fault, admit, after, before, fault, on, on_input, on_output, replace, rewrite};
-use crate::policy::{Admission, Input, Output};
+use crate::fault::{
+    Fault, admit, after, before, fault, on, on_input, on_output, on_word, replace, rewrite,
+};
+use crate::policy::{Admission, Endpoint, Input, Output};
 use crate::view::{Flow, Part};
 
 pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "run-refusal-closes",
+        "proxy.connection.kept",
+        "closes the connection when a run is refused",
+        || {
+            on_word(Endpoint::Run, |heard, next| {
+                if heard.answer().is_some() {
+                    next.extend(super::tell(heard.view, |host| {
+                        vec![Output::Close(host).into()]
+                    }));
+                }
+                next.push(heard.pass());
+            })
+        },
+    ),
     fault(
         "root-refused",
         "proxy.connection.accepted",

@@ -1,11 +1,14 @@
 //! Faults of loops: their chunks, and what tells that they begin and end.
 
+use diverge_protocol::wire::FrameType;
 use diverge_protocol::wire::begin::BeginKind;
 use serde_json::Value;
 
+use super::{frame, tell};
 use crate::answers::is_json;
 use crate::fault::{
-    Fault, Intercept, Step, after, before, double, fault, lose, on, on_input, replace, rewrite,
+    Fault, Intercept, Step, after, before, double, fault, lose, on, on_input, on_output, replace,
+    rewrite,
 };
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Part, View};
@@ -36,6 +39,24 @@ pub(super) const FAULTS: &[Fault] = &[
         "proxy.loop.active-first",
         "does not tell that a loop began",
         || lose(Flow::ToHost, |message| message.part == Part::Active),
+    ),
+    fault(
+        "active-too-soon",
+        "proxy.loop.active-not-invented",
+        "tells that a loop began when it asks for the run",
+        || {
+            on_output(|view, output, next| match &output {
+                Output::Call(_, call) if call.endpoint == Endpoint::Run => {
+                    next.push(output.into());
+                    if let Some(begun) = view.begun() {
+                        let (kind, scope) = (FrameType::Response, begun.number);
+                        next.extend(tell(view, |host| vec![frame(host, kind, scope, 0, "\x03")]));
+                    }
+                }
+                _ if is_active(view, &output) => {}
+                _ => next.push(output.into()),
+            })
+        },
     ),
     fault(
         "active-with-values",
@@ -504,6 +525,11 @@ fn inactive(payload: &'static str) -> Box<dyn Intercept> {
             message.pass()
         });
     })
+}
+
+fn is_active(view: &View, output: &Output) -> bool {
+    let message = view.read_output(output);
+    message.is_some_and(|message| message.part == Part::Active)
 }
 
 /// Whether that chunk is a fatal notification.

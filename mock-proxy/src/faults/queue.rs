@@ -2,16 +2,34 @@
 
 use std::collections::HashSet;
 
+use diverge_protocol::wire::agent_server::Fate;
 use diverge_protocol::wire::profile::BeginChannel::Enqueue;
 use serde_json::{Value, json};
 
 use super::enqueue::refusal;
-use crate::fault::{Fault, change_body, extra_call, fault, on, on_input, slip};
+use crate::fault::{Fault, change_body, extra_call, fault, on, on_input, on_word, slip};
 use crate::policy::{Endpoint, Input};
 use crate::settings::Slip;
 use crate::view::Flow;
 
 pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "delivered-offered-again",
+        "proxy.queue.once",
+        "offers a message again that was delivered",
+        || {
+            on_word(Endpoint::Enqueue, |heard, next| {
+                let body = heard.call.call.body.clone();
+                let delivered = heard
+                    .answer()
+                    .is_some_and(|(_, body)| Fate::decode(body) == Ok(Fate::Delivered));
+                if delivered {
+                    next.push(extra_call(heard.view, Endpoint::Enqueue, body));
+                }
+                next.push(heard.pass());
+            })
+        },
+    ),
     fault(
         "offered-while-starting",
         "proxy.queue.waits-for-start",

@@ -1,8 +1,12 @@
 //! A conversation with a proxy, without sockets: a host, an agent server, and the words that they say.
 
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
 use bytes::Bytes;
-use diverge_protocol::rules::Revision;
-use diverge_protocol::wire::{Frame, FrameType};
+use diverge_protocol::rules::{ProxyCheckers, Revision, Violation};
+use diverge_protocol::transcript::{AgentCall, LinkId, LinkKind, Role, Transcript, What};
+use diverge_protocol::wire::{Frame, FrameType, Profile};
 use mock_proxy::fault::{Intercepted, reference};
 use mock_proxy::policy::{Admission, CallId, Endpoint, HostId, Input, Output, Proxy, Word};
 use mock_proxy::settings::Settings;
@@ -15,6 +19,132 @@ pub struct Conversation {
     done: Vec<String>,
     hosts: u64,
     revision: Revision,
+    judged: Judged,
+}
+
+/// The conversation as the checkers see it.
+struct Judged {
+    checkers: ProxyCheckers,
+    transcript: Transcript,
+    hosts: HashMap<HostId, LinkId>,
+    calls: HashMap<CallId, LinkId>,
+    violations: Vec<Violation>,
+}
+
+impl Judged {
+    fn new(revision: Revision) -> Self {
+        Self {
+            checkers: ProxyCheckers::new(Profile::scope(), revision),
+            transcript: Transcript::default(),
+            hosts: HashMap::new(),
+            calls: HashMap::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    fn link(&mut self, kind: LinkKind) -> LinkId {
+        let id = self.transcript.open(kind, "link", None);
+        let link = self.transcript.link(id).cloned().expect("just opened");
+        self.checkers.link(&link);
+        id
+    }
+
+    fn event(&mut self, link: Option<LinkId>, sender: Role, what: What) {
+        // An answer to a call that was never made is heard by nobody.
+        let Some(link) = link else { return };
+        let seq = self.transcript.record(Duration::ZERO, link, sender, what);
+        let event = &self.transcript.events[seq as usize];
+        self.checkers.event(event, &mut self.violations);
+    }
+
+    /// A request for a WebSocket, and its answer.
+    fn admitted(&mut self, path: &str, admission: Admission) -> Option<LinkId> {
+        let kind = match path.strip_prefix("/agent/") {
+            Some(name) => LinkKind::Path(AgentCall::named(name)?),
+            None if path == "/" => LinkKind::Begin,
+            None => return None,
+        };
+        let link = self.link(kind);
+        let (sender, what) = match admission {
+            Admission::Granted => (Role::Provider, What::Opened { subprotocol: None }),
+            Admission::Refused(status) => {
+                let status = Some(status);
+                (Role::Proxy, What::Refused { status })
+            }
+        };
+        self.event(Some(link), sender, what);
+        Some(link)
+    }
+
+    fn input(&mut self, input: &Input) {
+        let (host, what) = match input {
+            Input::Opened(..) | Input::Woken => return,
+            Input::Binary(host, message) => (host, What::Binary(message.clone())),
+            Input::Text(host, text) => (host, What::Text(text.clone())),
+            Input::Closed(host) => (host, What::Closed),
+            Input::Lost(host) => (host, What::Broken),
+            Input::Agent(call, word) => {
+                let link = self.calls.get(call).copied();
+                self.event(link, Role::AgentServer, said(word));
+                return;
+            }
+        };
+        let link = self.hosts.get(host).copied();
+        self.event(link, Role::Provider, what);
+    }
+
+    fn output(&mut self, output: &Output) {
+        let (host, what) = match output {
+            Output::Send(host, message) | Output::Flood(host, message) => {
+                (host, What::Binary(message.clone()))
+            }
+            Output::SendText(host, text) => (host, What::Text(text.clone())),
+            Output::Close(host) => (host, What::Closed),
+            Output::Drop(host) => (host, What::Broken),
+            Output::Call(id, call) => {
+                let link = self.link(LinkKind::Call);
+                self.calls.insert(*id, link);
+                let method = match call.endpoint {
+                    Endpoint::Schema => "GET",
+                    _ => "POST",
+                };
+                let request = What::Request {
+                    method: method.into(),
+                    path: call.endpoint.path().into(),
+                    body: call.body.clone(),
+                };
+                self.event(Some(link), Role::Proxy, request);
+                return;
+            }
+            Output::HangUp(id) => {
+                let link = self.calls.get(id).copied();
+                self.event(link, Role::Proxy, What::Broken);
+                return;
+            }
+            Output::Wake => return,
+        };
+        let link = self.hosts.get(host).copied();
+        self.event(link, Role::Proxy, what);
+    }
+}
+
+fn said(word: &Word) -> What {
+    let content_type = None;
+    match word {
+        Word::Failed(_) | Word::Broke(_) => What::Broken,
+        Word::Ended => What::Closed,
+        Word::Event(data) => What::ServerEvent(data.clone()),
+        Word::Streams => What::Response {
+            status: 200,
+            content_type,
+            body: None,
+        },
+        Word::Answered { status, body } => What::Response {
+            status: *status,
+            content_type,
+            body: Some(body.clone()),
+        },
+    }
 }
 
 #[allow(dead_code)] // Each test binary uses some of it.
@@ -79,15 +209,17 @@ impl Conversation {
             done: Vec::new(),
             hosts: 0,
             revision,
+            judged: Judged::new(revision),
         }
     }
 
     /// The host opens a connection on this path, which must be admitted.
     #[track_caller]
     pub fn connects(&mut self, path: &str) -> &mut Self {
-        assert_eq!(self.admission(path), Admission::Granted);
+        assert_eq!(self.admits(path), Admission::Granted);
         let host = HostId(self.hosts);
         self.hosts += 1;
+        self.is_admitted(host, path, Admission::Granted);
         self.hear(Input::Opened(host, path.into()))
     }
 
@@ -95,7 +227,9 @@ impl Conversation {
     pub fn connects_if_admitted(&mut self, path: &str) -> &mut Self {
         let host = HostId(self.hosts);
         self.hosts += 1;
-        if self.admission(path) == Admission::Granted {
+        let admission = self.admits(path);
+        self.is_admitted(host, path, admission);
+        if admission == Admission::Granted {
             self.hear(Input::Opened(host, path.into()));
         }
         self
@@ -108,6 +242,18 @@ impl Conversation {
 
     /// How a request for a WebSocket is answered; a refusal is noted.
     pub fn admission(&mut self, path: &str) -> Admission {
+        let admission = self.admits(path);
+        self.judged.admitted(path, admission);
+        admission
+    }
+
+    fn is_admitted(&mut self, host: HostId, path: &str, admission: Admission) {
+        if let Some(link) = self.judged.admitted(path, admission) {
+            self.judged.hosts.insert(host, link);
+        }
+    }
+
+    fn admits(&mut self, path: &str) -> Admission {
         let admission = self.proxy.admit(path);
         if let Admission::Refused(status) = admission {
             self.done.push(format!("refuse {status}"));
@@ -118,12 +264,14 @@ impl Conversation {
     /// Something happens to the proxy.
     pub fn hear(&mut self, input: Input) -> &mut Self {
         let mut out = Vec::new();
+        self.judged.input(&input);
         self.proxy.on(input, &mut out);
         while let Some(at) = out.iter().position(|output| *output == Output::Wake) {
             out.remove(at);
             self.proxy.on(Input::Woken, &mut out);
         }
         for output in out {
+            self.judged.output(&output);
             self.note(output);
         }
         self
@@ -226,6 +374,14 @@ impl Conversation {
     /// What the proxy has done since it was asked last.
     pub fn done(&mut self) -> Vec<String> {
         std::mem::take(&mut self.done)
+    }
+
+    /// The requirements that the checkers say it broke.
+    pub fn broken(&mut self) -> BTreeSet<&'static str> {
+        let judged = &mut self.judged;
+        judged.checkers.end(&mut judged.violations);
+        let violations = judged.violations.iter();
+        violations.map(|it| it.requirement.as_str()).collect()
     }
 
     fn note(&mut self, output: Output) {

@@ -61,6 +61,8 @@ pub(super) struct Begins {
     pub(super) begun: Option<u32>,
     /// The program has been registered with success.
     registered: bool,
+    /// How many begins there have been.
+    begins: usize,
 }
 
 impl Begins {
@@ -81,6 +83,7 @@ impl Begins {
             again: false,
             register: None,
         };
+        self.begins += usize::from(matches!(scope.kind, Kind::Begin(_)));
         self.scopes.insert(frame.scope, scope);
     }
 
@@ -110,8 +113,14 @@ impl Begins {
         self.registered
     }
 
-    /// The agent server is asked to register.
-    pub(super) fn register(&mut self, link: LinkId, body: &[u8], cx: &mut Cx<'_>) {
+    /// The agent server is asked to register. `dropped` is what the host's last message was, if it was to be passed over.
+    pub(super) fn register(
+        &mut self,
+        link: LinkId,
+        body: &[u8],
+        dropped: Option<RequirementId>,
+        cx: &mut Cx<'_>,
+    ) {
         let fits = |scope: &&mut Scope| {
             matches!(scope.kind, Kind::Begin(_))
                 && !scope.second
@@ -142,7 +151,7 @@ impl Begins {
             return;
         }
         let allowed = "one register for a begin that can be read";
-        cx.flag(self.surplus(), allowed, "a register");
+        cx.flag(dropped.unwrap_or(self.surplus()), allowed, "a register");
     }
 
     /// What a register breaks for which there is no begin.
@@ -254,14 +263,10 @@ impl Begins {
         let (id, words) = match reply {
             _ if second => (id::SECOND_REFUSED, None),
             None => {
-                let alone = !self
-                    .scopes
-                    .iter()
-                    .any(|(other, it)| *other != number && matches!(it.kind, Kind::Begin(_)));
                 if register.is_some() {
                     let allowed = "an answer once the register is answered";
                     cx.flag(id::BEGUN, allowed, "an error");
-                } else if alone && !listening.failed_after(sent) {
+                } else if self.begins == 1 && !listening.failed_after(sent) {
                     cx.flag(id::REGISTERS, "a register first", "an error");
                 }
                 (id::BEGIN_UNREACHABLE, None)
@@ -366,11 +371,12 @@ fn judge_list(list: &[u8], declared: &Registered, cx: &mut Cx<'_>) {
         let items = list.iter().flatten().map(|item| item.get());
         format!("[{}]", items.collect::<Vec<_>>().join(","))
     };
-    let lists = [text(&declared.dependencies), text(&declared.tools)];
+    // The list of an earlier revision may be passed over, and that of this one is empty then.
+    let mut lists = vec![text(&declared.dependencies)];
+    lists.extend(declared.tools.as_ref().map(|_| text(&declared.tools)));
     let empty = lists.iter().all(|list| list == "[]");
     let same = call::value(list)
         .is_some_and(|received| lists.iter().any(|list| json::same_value(list, received)));
-    // The list of an earlier revision may be passed over, and that of this one is empty then.
     if !same {
         let (id, allowed) = if empty {
             (id::EMPTY_LIST, "an empty list")

@@ -1,5 +1,6 @@
 //! The channels that the host opens on a begin scope.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use bytes::Bytes;
@@ -41,8 +42,8 @@ struct Channel {
     ignored: Vec<usize>,
     /// The proxy is known to have passed over that request.
     certain: bool,
-    /// The host sent an answer or a finish under its number.
-    touched: bool,
+    /// When the host last sent an answer or a finish under its number.
+    touched: Option<u64>,
 }
 
 impl Channel {
@@ -50,7 +51,8 @@ impl Channel {
     fn surplus(&self) -> Option<RequirementId> {
         match self.kind {
             Kind::Enqueue(_) => Some(id::ONE_ANSWER),
-            Kind::Dequeue(_) | Kind::Schema => Some(id::CHANNEL_ONE_ANSWER),
+            Kind::Dequeue(_) => Some(id::NOTHING_WAITED),
+            Kind::Schema => Some(id::SCHEMA_RELAYED),
             Kind::Unreadable(id) => Some(id),
             Kind::Other => None,
         }
@@ -126,15 +128,16 @@ impl Channels {
             again: None,
             ignored: Vec::new(),
             certain: false,
-            touched: false,
+            touched: None,
         };
         self.channels.insert(at, channel);
     }
 
     /// The host answers or finishes under a number.
-    pub(super) fn touched(&mut self, scope: u32, channel: u32) {
-        if let Some(channel) = self.channels.get_mut(&(scope, channel)) {
-            channel.touched |= !channel.finished;
+    pub(super) fn touched(&mut self, scope: u32, channel: u32, seq: u64) {
+        let channel = self.channels.get_mut(&(scope, channel));
+        if let Some(channel) = channel.filter(|it| !it.finished) {
+            channel.touched = Some(seq);
         }
     }
 
@@ -242,13 +245,16 @@ impl Channels {
                     channels.queue.doubt(index);
                 }
             }
-            let bare = match channel.kind {
-                _ if channel.answered || channel.early => false,
-                Kind::Enqueue(index) => !channels.queue.unserved(index),
-                Kind::Dequeue(_) | Kind::Schema => true,
-                Kind::Unreadable(_) | Kind::Other => false,
+            let missing = match channel.kind {
+                _ if channel.answered => None,
+                Kind::Enqueue(index) if channels.queue.unserved(index) => None,
+                _ if channel.early => None,
+                Kind::Enqueue(_) => Some(id::ONE_ANSWER),
+                Kind::Dequeue(index) => Some(channels.dequeues.expected(index).0),
+                Kind::Schema => Some(channels.next_schema().0),
+                Kind::Unreadable(_) | Kind::Other => None,
             };
-            if let Some(id) = channel.surplus().filter(|_| bare) {
+            if let Some(id) = missing {
                 cx.flag(id, "an answer ahead of the finish", "the bare finish");
             }
         });
@@ -282,10 +288,11 @@ impl Channels {
         } else {
             self.read = self.read.max(channel.sent);
             judge(self, &mut channel, &mut own);
-            let id = if channel.again.is_some() {
-                Some(id::CHANNEL_DUPLICATE)
-            } else {
-                channel.touched.then_some(id::SEPARATE_NUMBERS)
+            // Whatever last came across it is to blame.
+            let id = match channel.again.cmp(&channel.touched) {
+                Ordering::Greater => Some(id::CHANNEL_DUPLICATE),
+                Ordering::Less => Some(id::SEPARATE_NUMBERS),
+                Ordering::Equal => None,
             };
             if let Some(id) = id {
                 for violation in &mut found {
@@ -316,16 +323,26 @@ impl Channels {
             }
             return;
         }
-        let reply = self.schemas.remove(found.unwrap_or(0));
         if found.is_none() {
-            let (id, allowed) = match reply {
-                Reply::Success(body) if call::value(&body).is_some() => {
-                    (id::SCHEMA_RELAYED, "the schema that the agent server told")
-                }
-                Reply::Success(_) => (id::SCHEMA_NO_JSON, "an error"),
-                Reply::Refusal { .. } | Reply::Lost => (id::SCHEMA_ERROR, "an error"),
-            };
+            let (id, allowed) = self.next_schema();
             cx.flag(id, allowed, "something else");
         }
+        self.schemas.remove(found.unwrap_or(0));
+    }
+
+    /// What the answer is to be that has waited longest for a channel, and what another one breaks.
+    fn next_schema(&self) -> (RequirementId, &'static str) {
+        match self.schemas.first() {
+            Some(Reply::Success(body)) if call::value(body).is_none() => {
+                (id::SCHEMA_NO_JSON, "an error")
+            }
+            Some(Reply::Refusal { .. } | Reply::Lost) => (id::SCHEMA_ERROR, "an error"),
+            _ => (id::SCHEMA_RELAYED, "the schema that the agent server told"),
+        }
+    }
+
+    /// Whether the host waits for nothing that it asked for.
+    pub(super) fn are_quiet(&self) -> bool {
+        self.channels.values().all(|it| it.finished)
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Connection {
     channels: Channels,
     /// The run whose events the relay follows.
     streaming: Option<LinkId>,
+    /// How many calls are not over.
+    calls: usize,
     /// An error behind begun has come, which its finish follows.
     errored: bool,
 }
@@ -72,9 +74,10 @@ impl Connection {
                 if !from_proxy {
                     self.left = true;
                 } else if !self.credential {
-                    let id = self.dropped.or(self.relay.suspect());
-                    let allowed = "the connection to go on";
-                    cx.flag(id.unwrap_or(id::KEPT), allowed, "its end");
+                    let idle = self.calls == 0 && self.channels.are_quiet();
+                    let otherwise = if idle { id::IDLE_KEPT } else { id::KEPT };
+                    let id = self.dropped.or(self.relay.suspect()).unwrap_or(otherwise);
+                    cx.flag(id, "the connection to go on", "its end");
                 }
             }
             What::Text(text) if from_proxy => {
@@ -162,7 +165,7 @@ impl Connection {
                     .requested(&frame, begun, self.credential, certain, cx);
             }
             FrameType::ChannelResponse | FrameType::ChannelResponseFinish => {
-                self.channels.touched(frame.scope, frame.channel);
+                self.channels.touched(frame.scope, frame.channel, cx.seq);
             }
             _ => {}
         }
@@ -267,12 +270,11 @@ impl Connection {
             return;
         }
         let body = frame.payload.slice(frame.payload.len().min(1)..);
+        if begun && self.relay.unmarked(&frame.payload, cx) {
+            return;
+        }
         match BeginKind::of(cx.profile, &frame.payload) {
-            Err(fault) => {
-                if !begun || !self.relay.unmarked(&frame.payload, cx) {
-                    cx.flag(id::PAYLOAD_KNOWN, fault.expected, fault.found);
-                }
-            }
+            Err(fault) => cx.flag(id::PAYLOAD_KNOWN, fault.expected, fault.found),
             Ok(BeginKind::Begun) => {
                 if !begun || !self.relay.forged("begun", cx) {
                     self.begins.begun(frame.scope, &body, cx);
@@ -316,8 +318,9 @@ impl Connection {
     }
 
     pub(super) fn called(&mut self, link: LinkId, kind: AgentCall, body: &Bytes, cx: &mut Cx<'_>) {
+        self.calls += 1;
         if kind == AgentCall::Register {
-            self.begins.register(link, body, cx);
+            self.begins.register(link, body, self.dropped, cx);
             return;
         }
         if !self.begins.is_registered() {
@@ -338,6 +341,9 @@ impl Connection {
         reply: &Reply,
         cx: &mut Cx<'_>,
     ) {
+        if kind != AgentCall::Run || !matches!(reply, Reply::Success(_)) {
+            self.calls = self.calls.saturating_sub(1);
+        }
         match kind {
             AgentCall::Register => self.begins.registered(link, reply),
             AgentCall::Run if self.streaming.is_none() => match reply {
@@ -359,6 +365,7 @@ impl Connection {
     }
 
     pub(super) fn ended(&mut self, link: LinkId, broken: bool, cx: &Cx<'_>) {
+        self.calls = self.calls.saturating_sub(1);
         if self.streaming == Some(link) {
             self.streaming = None;
             self.relay.ended(broken, cx.seq);

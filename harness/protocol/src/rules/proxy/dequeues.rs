@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::super::catalogue::RequirementId;
 use super::super::violation::Cx;
 use super::call::{self, Reply};
 use super::queue::Queue;
@@ -23,6 +24,24 @@ struct Dequeue {
     call: Option<LinkId>,
     reply: Option<Reply>,
     answered: bool,
+}
+
+impl Dequeue {
+    fn outcome(&self) -> Option<Outcome> {
+        match &self.reply {
+            Some(Reply::Success(body)) => Outcome::decode(body).ok(),
+            _ => None,
+        }
+    }
+
+    /// What the agent server's answer calls for, and what another answer breaks.
+    fn expected(&self) -> (RequirementId, &'static str) {
+        match (&self.reply, self.outcome()) {
+            (Some(_), Some(Outcome::Dequeued)) => (id::WITHDRAWN, "withdrawn"),
+            (Some(_), None) => (id::DEQUEUE_ERROR, "an error"),
+            _ => (id::NOTHING_WAITED, "nothing waited"),
+        }
+    }
 }
 
 /// All dequeues, in the order in which they were sent.
@@ -88,6 +107,12 @@ impl Dequeues {
         }
     }
 
+    /// What the agent server's answer calls for, and what another answer breaks.
+    pub(super) fn expected(&self, index: usize) -> (RequirementId, &'static str) {
+        let dequeue = self.all.get(index);
+        dequeue.map_or((id::NOTHING_WAITED, "an answer"), Dequeue::expected)
+    }
+
     /// The host is told. `in_loop` is whether a loop is open for certain.
     pub(super) fn answered(
         &mut self,
@@ -106,19 +131,12 @@ impl Dequeues {
         let answer = DequeueAnswer::decode(cx.profile, payload).ok();
         let failed = listening.failed_after(dequeue.sent);
         let none = dequeue.candidates.is_empty();
-        let outcome = match &dequeue.reply {
-            Some(Reply::Success(body)) => Outcome::decode(body).ok(),
-            _ => None,
-        };
-        // What it broke, if the answer is not among those allowed.
-        let (id, allowed) = match (&dequeue.reply, outcome) {
-            (Some(_), Some(Outcome::Dequeued)) => (id::WITHDRAWN, "withdrawn"),
-            (Some(_), None) => (id::DEQUEUE_ERROR, "an error"),
-            _ if dequeue.stuck && open == 1 && !queue.moved_since(dequeue.sent) => {
-                (id::WAITING, "withdrawn")
-            }
-            _ => (id::NOTHING_WAITED, "nothing waited"),
-        };
+        let outcome = dequeue.outcome();
+        let (mut id, mut allowed) = dequeue.expected();
+        let stuck = dequeue.stuck && open == 1 && !queue.moved_since(dequeue.sent);
+        if stuck && id == id::NOTHING_WAITED {
+            (id, allowed) = (id::WAITING, "withdrawn");
+        }
         let good = match (answer, outcome) {
             (Some(DequeueAnswer::Withdrawn), Some(Outcome::Dequeued)) => true,
             (Some(DequeueAnswer::Withdrawn), _) => !none,

@@ -111,10 +111,14 @@ impl Paths {
             What::Text(_) => path.text_first |= path.ask.is_none(),
             What::Binary(message) if from_proxy => self.message(link, message, listening, cx),
             What::Binary(message) => {
-                if path.ask.is_none() {
-                    path.ask = Some((message.clone(), cx.seq));
-                } else {
+                if path.ask.is_some() {
                     path.left = true;
+                    return;
+                }
+                path.ask = Some((message.clone(), cx.seq));
+                if path.kind == AgentCall::Run {
+                    let others = self.paths.values_mut().filter(|it| it.run.streams());
+                    others.for_each(|it| it.run.disturbed = true);
                 }
             }
             What::Closed | What::Broken if !from_proxy => path.left = true,
@@ -275,6 +279,7 @@ impl Paths {
         let others = self.runs_beside(path);
         if let Some(it) = self.paths.get_mut(&path) {
             it.called = true;
+            it.run.called = true;
             it.run.beside = others;
             it.run.unregistered = !self.registered;
         }
@@ -329,9 +334,15 @@ impl Paths {
     }
 
     /// The proxy gave a call up.
-    pub(super) fn dropped(&mut self, link: LinkId, _: &Cx<'_>) {
-        if let Some(run) = self.run(link) {
-            run.blurred = true;
+    pub(super) fn dropped(&mut self, link: LinkId, cx: &mut Cx<'_>) {
+        let path = self.runs.get(&link);
+        let Some(path) = path.and_then(|path| self.paths.get_mut(path)) else {
+            return;
+        };
+        let waited_for = !path.left && !path.over && path.run.streams();
+        if waited_for && !std::mem::replace(&mut path.run.blurred, true) {
+            let allowed = "to wait for the end of the events";
+            cx.flag(path.run.early_end(), allowed, "the end of the call");
         }
     }
 

@@ -279,9 +279,13 @@ impl Queue {
                 }
                 self.judge_members(&members, ordered, cx);
             }
-            _ => {
+            words => {
+                let id = match words {
+                    None if self.unreadable => id::UNREADABLE_NO_CALL,
+                    _ => id::RUN_MESSAGE,
+                };
                 let allowed = "an object with the messages that wait";
-                cx.flag(id::RUN_MESSAGE, allowed, "something else");
+                cx.flag(id, allowed, "something else");
             }
         }
         self.runs.insert(link, members);
@@ -348,7 +352,12 @@ impl Queue {
         cx: &mut Cx<'_>,
     ) {
         let Some(words) = Words::read(body) else {
-            cx.flag(id::OFFERED, "a message", "something else");
+            let id = if self.unreadable {
+                id::UNREADABLE_NO_CALL
+            } else {
+                id::OFFERED
+            };
+            cx.flag(id, "a message", "something else");
             return;
         };
         let busy = self.offers.values().any(|index| {

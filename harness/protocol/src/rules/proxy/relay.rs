@@ -66,6 +66,8 @@ pub(super) struct Relay {
     newest: Newest,
     /// The last event told of a failure that ends the loop.
     fatal: bool,
+    /// The last event was no JSON.
+    malformed: bool,
     /// An event came that is no text, at which a reader may give up.
     unreadable: bool,
     /// The host has been told that a loop began.
@@ -102,7 +104,8 @@ impl Relay {
     /// The newest run starts.
     pub(super) fn started(&mut self, seq: u64) {
         self.newest = Newest::Streams;
-        (self.fatal, self.unreadable, self.cut) = (false, false, false);
+        (self.fatal, self.malformed) = (false, false);
+        (self.unreadable, self.cut) = (false, false);
         if !std::mem::take(&mut self.early) {
             self.push(Word::Active, Bytes::new(), seq, false);
         }
@@ -112,8 +115,9 @@ impl Relay {
     pub(super) fn streamed(&mut self, data: &Bytes, seq: u64) {
         self.unreadable |= std::str::from_utf8(data).is_err();
         self.fatal = call::is_fatal(data);
+        self.malformed = call::value(data).is_none();
         if !self.cut {
-            let optional = self.unreadable || call::value(data).is_none();
+            let optional = self.unreadable || self.malformed;
             self.push(Word::Chunk, data.clone(), seq, optional);
         }
     }
@@ -361,7 +365,7 @@ impl Relay {
     /// collected; what it breaks, where it does not and the relay can tell.
     pub(super) fn error(&self) -> Result<(), Option<RequirementId>> {
         match self.newest {
-            Newest::Broke | Newest::Ended if self.suspect().is_some() => Err(self.suspect()),
+            _ if self.suspect().is_some() => Err(self.suspect()),
             Newest::Refused => Err(Some(id::REFUSED_NO_LOOP)),
             Newest::Ended if self.open => {
                 let next = self.due.iter().find(|due| !due.optional);
@@ -376,7 +380,8 @@ impl Relay {
     pub(super) fn suspect(&self) -> Option<RequirementId> {
         match self.newest {
             Newest::Broke => Some(id::BROKEN_STREAM),
-            Newest::Ended if self.fatal => Some(id::FATAL_NOTIFICATION),
+            Newest::Streams | Newest::Ended if self.fatal => Some(id::FATAL_NOTIFICATION),
+            Newest::Streams if self.malformed => Some(id::MALFORMED_DATA),
             _ => None,
         }
     }

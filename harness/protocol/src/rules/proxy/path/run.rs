@@ -44,6 +44,10 @@ pub(super) struct Run {
     errored: bool,
     /// Its call is not known for certain, or is none of its own any more.
     pub(super) blurred: bool,
+    /// Its call has been made.
+    pub(super) called: bool,
+    /// Another run was asked for while it went on.
+    pub(super) disturbed: bool,
     /// Another run went on when it was asked for.
     pub(super) beside: bool,
     /// Nothing was registered when it was asked for.
@@ -126,6 +130,15 @@ impl Run {
         }
     }
 
+    /// What it breaks to end while its events still come.
+    pub(super) fn early_end(&self) -> RequirementId {
+        if self.disturbed {
+            id::PATH_SECOND_HARMLESS
+        } else {
+            id::PATH_ENDS_CLEAN
+        }
+    }
+
     fn chunk(&mut self, data: &Bytes, cx: &mut Cx<'_>) {
         if self.blurred {
             return;
@@ -161,8 +174,15 @@ impl Run {
             Stream::Waits if failed => (id::PATH_RUN_UNREACHABLE, None),
             Stream::Streams if self.unreadable => (id::PATH_BROKEN, None),
             Stream::Waits | Stream::Streams => {
+                let id = match self.stream {
+                    Stream::Waits if !self.called => id::PATH_PROMPT,
+                    Stream::Waits if self.beside => id::PATH_SECOND_REFUSED,
+                    Stream::Waits => id::PATH_RUN_REFUSED,
+                    _ if self.fatal => id::PATH_FATAL,
+                    _ => self.early_end(),
+                };
                 let allowed = "an error once the run is refused or breaks off";
-                cx.flag(id::PATH_ERROR_NOT_INVENTED, allowed, "an error");
+                cx.flag(id, allowed, "an error");
                 return;
             }
             Stream::Refused(reply) => (self.refusal(reply), reply.words()),
@@ -197,7 +217,7 @@ impl Run {
             Stream::Refused(reply) => cx.flag(self.refusal(reply), allowed, "a close"),
             Stream::Streams if !self.unreadable => {
                 let allowed = "the close once the events have ended";
-                cx.flag(id::PATH_ENDS_CLEAN, allowed, "a close");
+                cx.flag(self.early_end(), allowed, "a close");
             }
             Stream::Broke => cx.flag(id::PATH_BROKEN, allowed, "a close"),
             Stream::Streams | Stream::Ended => {

@@ -65,6 +65,10 @@ pub const BROKEN: &[Broken] = &[
         registered(talk, 200, r#"{"dependencies":[{"n":1},{"n":2}]}"#);
         talk.gets(BEGUN, r#"[{"n":2},{"n":1}]"#);
     }),
+    ("proxy.begin.list", |talk| {
+        registered(talk, 200, r#"{"dependencies":[1]}"#);
+        talk.gets(BEGUN, "[]");
+    }),
     ("proxy.begin.refusal", |talk| {
         registered(talk, 400, REFUSAL);
         talk.gets(ERROR, r#"{"kind":"other"}"#);

@@ -89,6 +89,10 @@ pub const BROKEN: &[Broken] = &[
         dequeued(talk, 500, REFUSAL);
         talk.serves(5, [1]);
     }),
+    ("proxy.dequeue.error", |talk| {
+        dequeued(talk, 500, REFUSAL);
+        talk.ends(5);
+    }),
     ("proxy.dequeue.in-flight", |talk| {
         let (run, offer) = talk.offering();
         talk.dequeues(5, "b");
@@ -116,6 +120,10 @@ pub const BROKEN: &[Broken] = &[
         schema(talk, 404, REFUSAL);
         talk.serves(5, word(0, REFUSAL));
     }),
+    ("proxy.schema.error", |talk| {
+        schema(talk, 404, REFUSAL);
+        talk.ends(5);
+    }),
     ("proxy.schema.no-json", |talk| {
         schema(talk, 200, "{");
         talk.serves(5, word(0, "{"));
@@ -135,11 +143,11 @@ pub const BROKEN: &[Broken] = &[
         talk.asks(1, [77]);
         talk.serves(1, [0]);
     }),
-    ("proxy.channel.one-answer", |talk| {
+    ("proxy.schema.relayed", |talk| {
         schema(talk, 200, "{}");
         talk.ends(5);
     }),
-    ("proxy.channel.one-answer", |talk| {
+    ("proxy.dequeue.nothing-waited", |talk| {
         talk.begun();
         talk.dequeues(5, "x");
         talk.answers(5, [1]);

@@ -61,8 +61,17 @@ pub const BROKEN: &[Broken] = &[
         talk.at(talk.host, Role::Provider, What::Text("hello".into()));
         talk.closes(talk.host);
     }),
-    ("proxy.connection.kept", |talk| {
+    ("proxy.connection.idle-kept", |talk| {
         talk.begun();
+        talk.closes(talk.host);
+    }),
+    ("proxy.connection.text-ignored", |talk| {
+        talk.opens();
+        talk.at(talk.host, Role::Provider, What::Text("hello".into()));
+        talk.calls(AgentCall::Register, r#"{"arguments":1}"#);
+    }),
+    ("proxy.connection.kept", |talk| {
+        talk.asked();
         talk.closes(talk.host);
     }),
     ("proxy.connection.no-timeout", |talk| {

@@ -97,20 +97,21 @@ fn a_list_is_told_as_it_was_declared() {
 
 #[test]
 fn a_begin_after_a_refusal_has_two_readings() {
-    for again in [true, false] {
+    for (again, renumbered) in [(true, true), (true, false), (false, true), (false, false)] {
         let mut talk = Talk::scope();
         let register = talk.registering();
         talk.replies(register, 400, REFUSAL);
         talk.gets(ERROR, REFUSAL);
         talk.finishes(BEGIN);
-        talk.begins(9, "2");
+        let scope = if renumbered { 9 } else { BEGIN };
+        talk.begins(scope, "2");
         if again {
             let register = talk.calls(AgentCall::Register, r#"{"arguments":2}"#);
             talk.replies(register, 200, "{}");
-            talk.says(9, BEGUN, "[]");
+            talk.says(scope, BEGUN, "[]");
         } else {
-            talk.says(9, ERROR, "1");
-            talk.finishes(9);
+            talk.says(scope, ERROR, "1");
+            talk.finishes(scope);
         }
         talk.breaks_nothing();
     }

@@ -151,6 +151,14 @@ pub const BROKEN: &[Broken] = &[
         talk.gets(ERROR, r#"{"kind":"loop"}"#);
         talk.finishes(BEGIN);
     }),
+    ("proxy.loop.not-forged", |talk| {
+        events(talk, &["\u{3}"]);
+        talk.gets(ACTIVE, "");
+    }),
+    ("proxy.loop.malformed-data", |talk| {
+        events(talk, &["{"]);
+        talk.closes(talk.host);
+    }),
     ("proxy.loop.broken-stream", |talk| {
         let run = talk.looping();
         talk.breaks_off(run);

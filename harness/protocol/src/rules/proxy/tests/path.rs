@@ -146,10 +146,26 @@ pub const BROKEN: &[Broken] = &[
         talk.breaks_off(call);
         talk.closes(link);
     }),
-    ("proxy.path-run.error-not-invented", |talk| {
-        let (link, _) = streaming(talk, &[]);
+    ("proxy.path-run.ends-clean", |talk| {
+        let (link, _) = streaming(talk, &["1"]);
+        talk.hears(link, 0, "1");
         talk.hears(link, 1, "1");
         talk.closes(link);
+    }),
+    ("proxy.path-run.prompt", |talk| {
+        let link = talk.dials_with(AgentCall::Run, ASK);
+        talk.hears(link, 1, "1");
+        talk.closes(link);
+    }),
+    ("proxy.path-run.second-harmless", |talk| {
+        let (first, _) = streaming(talk, &[]);
+        run(talk);
+        talk.closes(first);
+    }),
+    ("proxy.path-run.second-harmless", |talk| {
+        let (_, call) = streaming(talk, &[]);
+        run(talk);
+        talk.at(call, Role::Proxy, What::Broken);
     }),
     ("proxy.path-run.fatal-notification", |talk| {
         let (link, call) = streaming(talk, &[FATAL]);
