@@ -1,6 +1,6 @@
 //! Faults, variants and hollow proxies, as conversations.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use diverge_protocol::rules::{Catalogue, Iut, Revision, Strength};
 use diverge_protocol::wire::FrameType;
@@ -414,13 +414,12 @@ const SILENT: &[&str] = &[
 #[test]
 fn the_checkers_find_every_fault_that_does_something() {
     for fault in faults::all() {
-        let mut broken = BTreeSet::new();
-        for conversation in conversations(fault.revision) {
+        let broken = conversations(fault.revision).iter().any(|conversation| {
             let mut talk = Conversation::with_fault(fault.name);
             conversation(&mut talk);
-            broken.extend(talk.broken());
-        }
+            !talk.broken().is_empty()
+        });
         let silent = SILENT.contains(&fault.name);
-        assert_eq!(broken.is_empty(), silent, "{}: {broken:?}", fault.name);
+        assert_eq!(broken, !silent, "{}", fault.name);
     }
 }
