@@ -137,6 +137,12 @@ pub enum PlugError {
     /// An implementation of this kind is not started in this process.
     #[error("{} is no server in this process; give the command that starts it", .0.as_str())]
     NotInProcess(Iut),
+    /// An implementation that serves one connection in its life.
+    #[error(
+        "an {} that runs already can play one scenario: select it with --scenario ID, or let --launch start one for each",
+        .0.as_str()
+    )]
+    OneScenario(Iut),
     /// The harness itself could not listen.
     #[error("the harness could not listen on loopback: {0}")]
     Listen(io::Error),

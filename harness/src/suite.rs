@@ -104,8 +104,9 @@ pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
         error,
     })?;
     let source = Arc::new(Source { path: shown, text });
-    let suite =
-        Suite::load_beside(&[source], &sources(Iut::Provider)).map_err(SelectError::Mistakes)?;
+    let told = [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client];
+    let library: Vec<_> = told.into_iter().flat_map(sources).collect();
+    let suite = Suite::load_beside(&[source], &library).map_err(SelectError::Mistakes)?;
     Ok(in_their_revisions(suite.scenarios))
 }
 
@@ -128,7 +129,12 @@ pub fn select(iut: Iut, selection: &Selection) -> Result<Vec<Arc<Scenario>>, Sel
     let (files, globs): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| is_file(pattern));
     let mut from_files = Vec::new();
     for file in &files {
-        from_files.extend(from_file(Path::new(file))?);
+        let found = from_file(Path::new(file))?;
+        let before = from_files.len();
+        from_files.extend(found.into_iter().filter(|scenario| scenario.iut == iut));
+        if from_files.len() == before {
+            return Err(SelectError::Nothing((*file).clone()));
+        }
     }
     all.extend(from_files.iter().cloned());
     let mut selected: Vec<Arc<Scenario>> = Vec::new();

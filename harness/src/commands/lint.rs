@@ -45,7 +45,9 @@ pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
             }
         };
     if files.is_empty() {
-        check(suite::built_in(Iut::Provider).map_err(suite::SelectError::Mistakes));
+        for iut in [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client] {
+            check(suite::built_in(iut).map_err(suite::SelectError::Mistakes));
+        }
     }
     for file in files {
         check(suite::from_file(file));

@@ -89,7 +89,7 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
             Err(error) => (Exit::Usage, error.to_string()),
         },
         Some(Err(error)) => match error {
-            PlugError::NoAddress(_) => (Exit::Usage, error.to_string()),
+            PlugError::NoAddress(_) | PlugError::OneScenario(_) => (Exit::Usage, error.to_string()),
             _ => (Exit::Unreachable, error.to_string()),
         },
         // Dropping the run has ended what it started.

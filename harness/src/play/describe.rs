@@ -1,6 +1,8 @@
 //! Messages in words, without a byte of what might be secret.
 
+use diverge_protocol::wire::begin::BeginKind;
 use diverge_protocol::wire::frame::{Frame, FrameType};
+use diverge_protocol::wire::profile::Profile;
 use diverge_protocol::wire::run::RunKind;
 
 /// A provider's frame in words.
@@ -64,6 +66,48 @@ pub(crate) fn frame(frame: &Frame) -> String {
         }
         FrameType::Authorization => "a credential frame".to_owned(),
         FrameType::Request => format!("a request on scope {scope} ({})", bytes(payload.len())),
+    }
+}
+
+/// A proxy's frame in words.
+pub(crate) fn begin_frame(frame: &Frame) -> String {
+    let first = frame.payload.first();
+    let kind = first.and_then(|first| Profile::scope().begin_responses.word(*first));
+    match (frame.kind, kind) {
+        (FrameType::Response, Some(kind @ (BeginKind::Begun | BeginKind::Error))) => {
+            let body = String::from_utf8_lossy(&frame.payload[1..]);
+            let body = shorten(&body, 160);
+            format!("{} on scope {}: {body}", kind.name(), frame.scope)
+        }
+        (FrameType::Response, Some(kind)) => format!(
+            "{} on scope {} ({} bytes)",
+            kind.name(),
+            frame.scope,
+            frame.payload.len() - 1
+        ),
+        (FrameType::Response, None) => format!(
+            "a response on scope {} that has no known kind ({} bytes)",
+            frame.scope,
+            frame.payload.len()
+        ),
+        (FrameType::ChannelResponse, _) => format!(
+            "an answer with the first byte {} on channel {} ({} bytes)",
+            first.map_or_else(|| "missing".to_owned(), u8::to_string),
+            frame.channel,
+            frame.payload.len()
+        ),
+        _ => self::frame(frame),
+    }
+}
+
+/// A message of the path revision in words.
+pub(crate) fn bytes(message: &[u8]) -> String {
+    match message.split_first() {
+        None => "an empty message".to_owned(),
+        Some((first, rest)) => format!(
+            "a message with the first byte {first}: {}",
+            shorten(&String::from_utf8_lossy(rest), 160)
+        ),
     }
 }
 

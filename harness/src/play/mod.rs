@@ -4,12 +4,14 @@ mod describe;
 mod halt;
 mod patience;
 mod provider;
+mod proxy;
 mod sequencer;
 
 use diverge_protocol::scenario::{Action, Step};
 
 pub use patience::Patience;
 pub use provider::{lacking, play};
+pub(crate) use proxy::play as proxy;
 
 use crate::verdict::Outcome;
 

@@ -62,14 +62,14 @@ struct Head {
 }
 
 /// A fragment: where it comes from and its list of steps.
-type Fragment = (Arc<Source>, Iut, Node);
+type Fragment = (Arc<Source>, Node);
 
 /// A case's name, where there are cases, and its values.
 type Case = (Option<String>, Vec<(String, String)>);
 
 #[derive(Default)]
 pub(super) struct Loader {
-    fragments: BTreeMap<String, Fragment>,
+    fragments: BTreeMap<(Iut, String), Fragment>,
     scenarios: Vec<Scenario>,
     ids: BTreeMap<String, String>,
     mistakes: Vec<Mistake>,
@@ -222,7 +222,7 @@ impl Loader {
         {
             for (name, steps) in fragments.0 {
                 self.fragments
-                    .insert(name.to_owned(), (Arc::clone(source), iut, steps.clone()));
+                    .insert((iut, name.to_owned()), (Arc::clone(source), steps.clone()));
             }
         }
         match members.get("scenarios").map(|node| (node, &node.data)) {
@@ -600,21 +600,25 @@ impl Loader {
         };
         match reader.verb() {
             "play" => {
-                let (name, renamed) = reader.play(defaults);
+                let (name, mut renamed, checks) = reader.play(defaults);
                 self.mistakes.extend(reader.finish());
+                if let Some(checks) = checks {
+                    renamed.checks = self.requirement(source, &checks);
+                }
                 let Some(TextValue { text: name, place }) = name else {
                     return;
                 };
-                let Some((from, fragment_iut, fragment)) = self.fragments.get(&name).cloned()
+                let Some((from, fragment)) = self.fragments.get(&(iut, name.clone())).cloned()
                 else {
-                    let known = close(&name, self.fragments.keys().map(String::as_str));
+                    let of_kind = self.fragments.keys().filter(|(other, _)| *other == iut);
+                    let known = close(&name, of_kind.map(|(_, known)| known.as_str()));
                     return self.mistake(
                         source,
                         &place,
                         MistakeKind::UnknownFragment { name, known },
                     );
                 };
-                if fragment_iut != iut || playing.contains(&name) {
+                if playing.contains(&name) {
                     return self.mistake(source, &place, MistakeKind::EndlessFragment(name));
                 }
                 playing.push(name);
@@ -668,6 +672,7 @@ impl Loader {
                 defaults.complete(&mut args);
                 let checks = checks.and_then(|node| self.requirement(source, &node));
                 if let Some(action) = action {
+                    let checks = checks.or(defaults.checks.filter(|_| action.expects()));
                     out.push(Step {
                         at,
                         action,
@@ -737,12 +742,14 @@ impl Loader {
     }
 }
 
-/// What a played fragment's steps mean by the connection, the run and the channel that they do not name.
+/// What a played fragment's steps mean by the connection, the run, the channel and the requirement that they do not name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Defaults {
     pub on: Option<String>,
     pub run: Option<String>,
     pub channel: Option<String>,
+    /// What its expectations check, unless they say it themselves.
+    pub checks: Option<RequirementId>,
 }
 
 impl Defaults {

@@ -162,7 +162,12 @@ impl<'a> StepReader<'a> {
     }
 
     /// The fragment's name, and what its steps mean by the names that they leave out.
-    pub(super) fn play(&mut self, defaults: &Defaults) -> (Option<TextValue>, Defaults) {
+    /// The requirement is what those of its steps check that say nothing else.
+    pub(super) fn play(
+        &mut self,
+        defaults: &Defaults,
+    ) -> (Option<TextValue>, Defaults, Option<Node>) {
+        let checks = self.take("checks").cloned();
         let name = self.text(self.value, "play").map(|text| TextValue {
             text,
             place: self.value.place.clone(),
@@ -172,7 +177,13 @@ impl<'a> StepReader<'a> {
         let channel = self
             .take_text("channel")
             .or_else(|| defaults.channel.clone());
-        (name, Defaults { on, run, channel })
+        let defaults = Defaults {
+            on,
+            run,
+            channel,
+            checks: defaults.checks,
+        };
+        (name, defaults, checks)
     }
 
     pub(super) fn repeat(&mut self) -> (Option<u32>, Option<Node>) {

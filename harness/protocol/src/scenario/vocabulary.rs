@@ -60,7 +60,7 @@ fields! {
     "call" Name "the call to the agent server, where there are several",
     "path" Name "the path that the WebSocket is opened for, by the name of its exchange",
     "status" Number "the HTTP status",
-    "content-type" Text "the content type of the answer",
+    "content-type" Text "the content type of the body; where it is expected, what it begins with",
     "capture" Name "the name under which later texts can use the id, as ${name}",
 }
 

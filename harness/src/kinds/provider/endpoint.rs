@@ -2,29 +2,16 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use diverge_link::{ConnectError, Connection, Limits, connect};
+use diverge_link::{ConnectError, Connection, Limits};
 use mock_provider::server::Server;
 use mock_proxy::Hub;
 
+use super::super::reach::{REACHING, STARTING, reach};
 use crate::config::ProviderConfig;
 use crate::iut::{Place, Plug, PlugError, Started};
 use crate::play::Patience;
 use crate::process::{CommandLine, Pipes, Process, free_address};
-
-/// Waits between two attempts to connect, growing to the last.
-const BACKOFF: [Duration; 5] = [
-    Duration::from_millis(5),
-    Duration::from_millis(20),
-    Duration::from_millis(50),
-    Duration::from_millis(100),
-    Duration::from_millis(200),
-];
-/// How long a launched process may take until it accepts.
-const STARTING: Duration = Duration::from_secs(30);
-/// How long an address that nobody answers at is tried.
-const REACHING: Duration = Duration::from_millis(500);
 
 /// One way to an implementation, with the address at which its containers' proxies answer.
 #[derive(Debug)]
@@ -148,38 +135,15 @@ impl Endpoint {
         limits: Limits,
         patience: &Patience,
     ) -> Result<Connection, ConnectError> {
-        let mut backoff = BACKOFF
-            .iter()
-            .chain(std::iter::repeat(&BACKOFF[BACKOFF.len() - 1]));
-        let mut waited = patience.start();
         let allowed = match &self.body {
             Body::Launched(launched) if !launched.state().reached => STARTING,
             _ => REACHING,
         };
-        let mut tried = Duration::ZERO;
-        loop {
-            let url = self.url();
-            let connected = tokio::select! {
-                connected = connect(&url, limits) => connected,
-                () = waited.exhausted() => {
-                    Err(ConnectError::Handshake("no answer to the handshake".to_owned()))
-                }
-            };
-            match connected {
-                Err(ConnectError::Refused) if tried < allowed && self.alive() => {
-                    let pause = backoff.next().copied().unwrap_or(REACHING);
-                    waited.restart();
-                    waited.paused(pause).await;
-                    tried += pause;
-                }
-                other => {
-                    if let (Body::Launched(launched), true) = (&self.body, other.is_ok()) {
-                        launched.state().reached = true;
-                    }
-                    return other;
-                }
-            }
+        let connected = reach(|| self.url(), limits, patience, allowed, || self.alive()).await;
+        if let (Body::Launched(launched), true) = (&self.body, connected.is_ok()) {
+            launched.state().reached = true;
         }
+        connected
     }
 
     /// Whether there can be an answer: a launched process runs, or there is none to ask about.

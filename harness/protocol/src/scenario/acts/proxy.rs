@@ -117,7 +117,7 @@ const ASK: &[&str] = &[
     "mutate",
 ];
 const RESPONSE: &[&str] = &["on", "run", "json", "parts"];
-const CALL: &[&str] = &["call", "json", "parts"];
+const CALL: &[&str] = &["call", "json", "parts", "content-type"];
 
 pub(super) const VERBS: &[Verb] = &[
     Verb {

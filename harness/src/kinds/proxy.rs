@@ -1,0 +1,315 @@
+//! Container proxies under test. A proxy serves one connection in its life, so that each scenario has one to itself.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use diverge_link::{ConnectError, Connection, Limits};
+use diverge_protocol::rules::Revision;
+use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use diverge_protocol::transcript::AgentCall;
+use mock_proxy::server::{self, Behaviour, Server};
+use mock_proxy::{faults, hollow, variants};
+
+use super::each::each;
+use super::reach::{REACHING, STARTING, reach};
+use super::{Entry, Kind, Playing, Selection, Setting, Trial};
+use crate::iut::{Plug, PlugError};
+use crate::mutants::{Duty, Mutant};
+use crate::play::{self, Patience};
+use crate::process::{CommandLine, Pipes, Process, free_address};
+use crate::report;
+use crate::runner::Progress;
+use crate::suite::{self, SelectError};
+
+/// Proxies.
+#[derive(Debug)]
+pub struct Proxy;
+
+impl Kind for Proxy {
+    fn iut(&self) -> Iut {
+        Iut::Proxy
+    }
+
+    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
+        let scenarios = suite::built_in(Iut::Proxy)?;
+        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let mutant = |name, about, duty| Mutant {
+            iut: Iut::Proxy,
+            name,
+            about,
+            duty,
+        };
+        let hollow = hollow::all().map(|it| mutant(it.name, it.about, Duty::NothingPasses));
+        let faults =
+            faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
+        let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
+        hollow.chain(faults).chain(variants).collect()
+    }
+
+    fn tell(&self, id: &str) -> Option<String> {
+        let scenarios = suite::built_in(Iut::Proxy).ok()?;
+        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
+        Some(report::tell(scenario))
+    }
+
+    fn trials(
+        &self,
+        selection: &Selection,
+        revision: Option<Revision>,
+        setting: &Setting,
+    ) -> Result<Vec<Box<dyn Trial>>, SelectError> {
+        let scenarios = suite::select(Iut::Proxy, selection)?;
+        let mut trials: Vec<Box<dyn Trial>> = Vec::new();
+        for each in [Revision::Scope, Revision::Path] {
+            let of_it = |it: &&Arc<Scenario>| it.revision == each;
+            let scenarios: Vec<_> = scenarios.iter().filter(of_it).cloned().collect();
+            let wanted = revision.is_none_or(|revision| revision == each);
+            if wanted && !scenarios.is_empty() && plays(&setting.plug, each) {
+                trials.push(Box::new(Judged {
+                    scenarios,
+                    revision: each,
+                    setting: setting.clone(),
+                }));
+            }
+        }
+        Ok(trials)
+    }
+}
+
+/// Whether the implementation is one of the revision: some mutants are of one alone.
+fn plays(plug: &Plug, revision: Revision) -> bool {
+    let Plug::Reference(Some(mutant)) = plug else {
+        return true;
+    };
+    match mutant.duty {
+        Duty::Caught(_) => faults::find(mutant.name).is_some_and(|it| it.revision == revision),
+        Duty::Green => {
+            variants::find(mutant.name).is_some_and(|it| it.revisions.contains(&revision))
+        }
+        Duty::NothingPasses => true,
+    }
+}
+
+/// Proxies and the scenarios of one revision that they are judged by.
+struct Judged {
+    scenarios: Vec<Arc<Scenario>>,
+    revision: Revision,
+    setting: Setting,
+}
+
+impl Trial for Judged {
+    fn iut(&self) -> Iut {
+        Iut::Proxy
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        Some(self.revision)
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.scenarios.iter().map(|it| it.id.clone()).collect()
+    }
+
+    fn keep(&mut self, ids: &[String]) {
+        suite::keep(&mut self.scenarios, ids);
+    }
+
+    fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {
+        Box::pin(async move {
+            let way = Way::of(&self.setting.plug)?;
+            if matches!(way, Way::Url(_)) && self.scenarios.len() > 1 {
+                return Err(PlugError::OneScenario(Iut::Proxy));
+            }
+            let (way, patience) = (&way, &self.setting.patience);
+            let play = |scenario: Arc<Scenario>| async move {
+                play::proxy(&scenario, way, patience).await
+            };
+            Ok(each(&self.scenarios, &self.setting, progress, play).await)
+        })
+    }
+}
+
+/// How proxies are had, each for one scenario.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// The reference, so behaved.
+    Reference(Behaviour),
+    /// Started by this command.
+    Launch(CommandLine),
+    /// One that runs already at this address.
+    Url(String),
+}
+
+impl Way {
+    fn of(plug: &Plug) -> Result<Self, PlugError> {
+        Ok(match plug {
+            Plug::Reference(None) => Self::Reference(Behaviour::Conforming),
+            Plug::Reference(Some(mutant)) => {
+                let name = mutant.name.to_owned();
+                Self::Reference(match mutant.duty {
+                    Duty::Caught(_) => Behaviour::Fault(name),
+                    Duty::Green => Behaviour::Variant(name),
+                    Duty::NothingPasses => Behaviour::Hollow(name),
+                })
+            }
+            Plug::Launch(command) => Self::Launch(CommandLine::parse(command)?),
+            Plug::Url(url) => Self::Url(url.clone()),
+            Plug::InProcess(_) => return Err(PlugError::NotInProcess(Iut::Proxy)),
+        })
+    }
+
+    /// Where the agent server must listen: a proxy that runs already was told where, if anywhere else than usual, by
+    /// the variable that tells it to any program in a container.
+    #[must_use]
+    pub fn agent_address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Url(_) => {
+                let told = std::env::var("PORT")
+                    .ok()
+                    .and_then(|port| port.parse().ok());
+                Some(SocketAddr::from((
+                    Ipv4Addr::LOCALHOST,
+                    told.unwrap_or(8080),
+                )))
+            }
+            Self::Reference(_) | Self::Launch(_) => None,
+        }
+    }
+
+    /// Starts a proxy whose agent server is at `agent`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub async fn start(&self, agent: SocketAddr, revision: Revision) -> Result<Subject, PlugError> {
+        let (base, body) = match self {
+            Self::Url(url) => (url.trim_end_matches('/').to_owned(), Body::Url),
+            Self::Reference(behaviour) => {
+                let server = server::serve(server::Config {
+                    listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+                    agent,
+                    revision,
+                    behaviour: behaviour.clone(),
+                });
+                let server = server.await.map_err(PlugError::Listen)?;
+                (
+                    format!("ws://{}", server.address()),
+                    Body::Reference(server),
+                )
+            }
+            Self::Launch(command) => {
+                let listen = free_address().map_err(PlugError::Listen)?;
+                let environment = [
+                    ("CONFORMANCE_LISTEN", listen.to_string()),
+                    ("PORT", agent.port().to_string()),
+                    ("CONFORMANCE_REVISION", revision.as_str().to_owned()),
+                ];
+                let state = State {
+                    process: Process::start(command, &environment, Pipes::None)?,
+                    reached: false,
+                };
+                let body = Body::Launched {
+                    command: command.clone(),
+                    state: Mutex::new(state),
+                };
+                (format!("ws://{listen}"), body)
+            }
+        };
+        Ok(Subject { base, body })
+    }
+}
+
+/// The proxy of one scenario. Dropping it ends what was started.
+#[derive(Debug)]
+pub struct Subject {
+    base: String,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Url,
+    Reference(Server),
+    Launched {
+        command: CommandLine,
+        state: Mutex<State>,
+    },
+}
+
+#[derive(Debug)]
+struct State {
+    process: Process,
+    reached: bool,
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Subject {
+    /// Its WebSocket address, in the path revision with the path of an exchange.
+    #[must_use]
+    pub fn url(&self, path: Option<AgentCall>) -> String {
+        match path {
+            Some(call) => format!("{}/agent/{}", self.base, call.name()),
+            None => format!("{}/", self.base),
+        }
+    }
+
+    /// Opens a WebSocket to it; while nobody accepts and its process lives, tries again.
+    ///
+    /// # Errors
+    /// [`ConnectError::Refused`] when nobody accepts in time; others as they come.
+    pub async fn connect(
+        &self,
+        path: Option<AgentCall>,
+        patience: &Patience,
+    ) -> Result<Connection, ConnectError> {
+        let starting = match &self.body {
+            Body::Launched { state, .. } => !lock(state).reached,
+            Body::Url | Body::Reference(_) => false,
+        };
+        let allowed = if starting { STARTING } else { REACHING };
+        let alive = || match &self.body {
+            Body::Launched { state, .. } => lock(state).process.ended().is_none(),
+            Body::Url | Body::Reference(_) => true,
+        };
+        let limits = Limits::default();
+        let connected = reach(|| self.url(path), limits, patience, allowed, alive).await;
+        if let (Body::Launched { state, .. }, true) = (&self.body, connected.is_ok()) {
+            lock(state).reached = true;
+        }
+        connected
+    }
+
+    /// How a launched process ended and what it wrote last, where it has ended.
+    #[must_use]
+    pub fn last_words(&self) -> Option<String> {
+        let Body::Launched { command, state } = &self.body else {
+            return None;
+        };
+        let mut state = lock(state);
+        let status = state.process.ended()?;
+        let mut words = format!("`{}` ended ({status})", command.text());
+        let said = state.process.said().join(" ⏎ ");
+        if !said.is_empty() {
+            words.push_str(" after writing: ");
+            words.push_str(&said);
+        }
+        Some(words)
+    }
+
+    /// Ends what was started, and waits until it is gone.
+    pub async fn end(self) {
+        match self.body {
+            Body::Url => {}
+            Body::Reference(server) => server.stop().await,
+            Body::Launched { state, .. } => {
+                let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+                state.process.end().await;
+            }
+        }
+    }
+}
