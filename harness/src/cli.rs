@@ -65,6 +65,12 @@ enum Command {
     /// Tells what moved: verdicts between two runs recorded with `run --report json=PATH`, or requirements and numbers
     /// between two revisions
     Diff(DiffArgs),
+    /// Answers lines of `FRAME HEX` as a codec under test does
+    #[command(hide = true)]
+    Codec {
+        /// The form of the in-tree codec; without it, the reference
+        name: Option<String>,
+    },
     /// Reads payloads as hex, one a line on standard input, and tells what they say or why they say nothing
     Decode(DecodeArgs),
     /// Checks scenario files; without files, those that are built in
@@ -101,6 +107,8 @@ pub enum ListWhat {
 pub enum IutArg {
     /// A server that clients ask to run containers
     Provider,
+    /// A program that says of payloads what they are, or that they are malformed
+    Codec,
     /// A program that writes a stream of agent events
     Events,
 }
@@ -111,6 +119,7 @@ impl IutArg {
     pub fn iut(self) -> Iut {
         match self {
             Self::Provider => Iut::Provider,
+            Self::Codec => Iut::Codec,
             Self::Events => Iut::Events,
         }
     }
@@ -171,6 +180,7 @@ impl EventsRevisionArg {
     diverge-conformance run provider --launch 'python3 provider.py'\n  \
     diverge-conformance run provider --url ws://127.0.0.1:8080/ --scenario 'provider/streams/*'\n  \
     diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl\n  \
+    diverge-conformance run codec --launch './my-codec'\n  \
     diverge-conformance run events --launch 'my-agent --events'")]
 pub struct RunArgs {
     /// What is judged; without it, everything that is built, each by its in-tree reference
@@ -380,6 +390,7 @@ pub fn main() -> ExitCode {
             Command::EmitEvents { name } => commands::emit(name.as_deref()),
             Command::Diff(args) => commands::diff(&args),
             Command::Report(args) => commands::report(&args),
+            Command::Codec { name } => commands::codec(name.as_deref()).await,
             Command::Decode(args) => commands::decode(&args),
             Command::Lint {
                 freeze: Some(revision),

@@ -93,7 +93,9 @@ impl Process {
             error,
         })?;
         let said = Said::default();
-        if let (Pipes::None, Some(stdout)) = (pipes, child.stdout().take()) {
+        if pipes == Pipes::None
+            && let Some(stdout) = child.stdout().take()
+        {
             said.listen(stdout);
         }
         if let Some(stderr) = child.stderr().take() {

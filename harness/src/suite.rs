@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use diverge_protocol::rules::Revision;
 use diverge_protocol::rules::revisions::Revisions;
+use diverge_protocol::scenario::codec::iut_of;
 use diverge_protocol::scenario::{Iut, Mistake, Scenario, Source, Suite};
 use globset::Glob;
 use include_dir::{Dir, include_dir};
@@ -34,6 +35,14 @@ pub enum SelectError {
          and a glob such as `provider/*/*` selects several"
     )]
     Nothing(String),
+    /// The file's scenarios are for another kind of implementation.
+    #[error("{path} holds scenarios of the kind `{}`; `diverge-conformance run {}` plays them", .iut.as_str(), .iut.as_str())]
+    OtherKind {
+        /// As given.
+        path: String,
+        /// The kind that the file names.
+        iut: Iut,
+    },
     /// The file cannot be read.
     #[error("could not read {path}: {error}")]
     Unreadable {
@@ -98,16 +107,22 @@ fn in_their_revisions(scenarios: Vec<Scenario>) -> Vec<Arc<Scenario>> {
 /// # Errors
 /// When it cannot be read, or every mistake in it.
 pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
-    let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| SelectError::Unreadable {
-        path: shown.clone(),
-        error,
-    })?;
-    let source = Arc::new(Source { path: shown, text });
     let told = [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client];
     let library: Vec<_> = told.into_iter().flat_map(sources).collect();
-    let suite = Suite::load_beside(&[source], &library).map_err(SelectError::Mistakes)?;
+    let suite = Suite::load_beside(&[read(path)?], &library).map_err(SelectError::Mistakes)?;
     Ok(in_their_revisions(suite.scenarios))
+}
+
+/// Reads a file as it is.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(path: &Path) -> Result<Arc<Source>, SelectError> {
+    let shown = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Arc::new(Source { path: shown, text })),
+        Err(error) => Err(SelectError::Unreadable { path: shown, error }),
+    }
 }
 
 /// The scenarios of `iut` that are selected.
@@ -126,33 +141,56 @@ pub fn select(iut: Iut, selection: &Selection) -> Result<Vec<Arc<Scenario>>, Sel
     if patterns.is_empty() {
         return Ok(all);
     }
+    chosen(iut, patterns, &all, from_file, |scenario| {
+        [&scenario.id, &scenario.family]
+    })
+}
+
+/// What `patterns` choose of `all` and of the files that they name: by the id, or the id without the case.
+pub(crate) fn chosen<S>(
+    iut: Iut,
+    patterns: &[String],
+    all: &[Arc<S>],
+    from_file: fn(&Path) -> Result<Vec<Arc<S>>, SelectError>,
+    names: fn(&S) -> [&String; 2],
+) -> Result<Vec<Arc<S>>, SelectError> {
     let (files, globs): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| is_file(pattern));
     let mut from_files = Vec::new();
     for file in &files {
-        let found = from_file(Path::new(file))?;
-        let before = from_files.len();
-        from_files.extend(found.into_iter().filter(|scenario| scenario.iut == iut));
-        if from_files.len() == before {
-            return Err(SelectError::Nothing((*file).clone()));
+        let path = Path::new(file);
+        match iut_of(read(path)?.as_ref()) {
+            Some(other) if other != iut => {
+                let path = (*file).clone();
+                return Err(SelectError::OtherKind { path, iut: other });
+            }
+            _ => from_files.extend(from_file(path)?),
         }
     }
-    all.extend(from_files.iter().cloned());
-    let mut selected: Vec<Arc<Scenario>> = Vec::new();
+    let mut selected: Vec<Arc<S>> = Vec::new();
+    let mut picked = false;
     for pattern in &globs {
-        let found = matching(&all, pattern)?;
+        let glob = Glob::new(pattern).map_err(|error| SelectError::Glob {
+            pattern: (*pattern).clone(),
+            error,
+        })?;
+        let glob = glob.compile_matcher();
+        let fits = |it: &&Arc<S>| names(it).iter().any(|name| glob.is_match(name));
+        let (of_files, of_all) = (from_files.iter().filter(fits), all.iter().filter(fits));
+        let found: Vec<_> = of_all.chain(of_files.clone()).collect();
         if found.is_empty() {
             return Err(SelectError::Nothing((*pattern).clone()));
         }
+        picked |= of_files.count() > 0;
         for scenario in found {
-            if !selected.iter().any(|other| other.id == scenario.id) {
-                selected.push(scenario);
+            if !selected
+                .iter()
+                .any(|other| names(other)[0] == names(scenario)[0])
+            {
+                selected.push(Arc::clone(scenario));
             }
         }
     }
     // An id beside a file picks from the file; a file alone means all that is in it.
-    let picked = selected
-        .iter()
-        .any(|one| from_files.iter().any(|other| other.id == one.id));
     if !picked {
         selected.extend(from_files);
     }
@@ -246,20 +284,6 @@ fn is_file_name(pattern: &str) -> bool {
     Path::new(pattern)
         .extension()
         .is_some_and(|extension| extension == "yaml" || extension == "yml")
-}
-
-/// The scenarios whose id, or whose family, fits the glob.
-fn matching(all: &[Arc<Scenario>], pattern: &str) -> Result<Vec<Arc<Scenario>>, SelectError> {
-    let glob = Glob::new(pattern).map_err(|error| SelectError::Glob {
-        pattern: pattern.to_owned(),
-        error,
-    })?;
-    let glob = glob.compile_matcher();
-    Ok(all
-        .iter()
-        .filter(|scenario| glob.is_match(&scenario.id) || glob.is_match(&scenario.family))
-        .cloned()
-        .collect())
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! `lint`: mistakes in scenario files, each at its place.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use diverge_protocol::rules::Revision;
-use diverge_protocol::scenario::{Iut, Mistake, Scenario, json_schema, lint as probes};
+use diverge_protocol::scenario::codec::{CodecScenario, iut_of};
+use diverge_protocol::scenario::{Iut, Mistake, json_schema, lint as probes};
 
 use super::complain_of;
-use crate::suite;
+use crate::codec;
+use crate::suite::{self, SelectError};
 use crate::verdict::Exit;
 
 /// Writes the list of what a revision is to score from now on.
@@ -29,33 +32,56 @@ pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
     }
     let mut exit = Exit::Conforms;
     let mut checked = 0;
-    let mut check =
-        |scenarios: Result<Vec<std::sync::Arc<Scenario>>, suite::SelectError>| match scenarios {
-            Err(error) => exit = complain_of(&error),
-            Ok(scenarios) => {
-                checked += scenarios.len();
-                let unsound: Vec<Mistake> = scenarios
-                    .iter()
-                    .flat_map(|scenario| probes::unsound_probes(scenario))
-                    .collect();
-                if !unsound.is_empty() {
-                    show(&unsound);
-                    exit = Exit::Usage;
-                }
+    let mut check = |proved: Result<Proved, SelectError>| match proved {
+        Err(error) => exit = complain_of(&error),
+        Ok(proved) => {
+            checked += proved.scenarios;
+            if !proved.unsound.is_empty() {
+                show(&proved.unsound);
+                exit = Exit::Usage;
             }
-        };
+        }
+    };
     if files.is_empty() {
         for iut in [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client] {
-            check(suite::built_in(iut).map_err(suite::SelectError::Mistakes));
+            let told = suite::built_in(iut).map_err(SelectError::Mistakes);
+            check(told.map(|scenarios| Proved::new(&scenarios, probes::unsound_probes)));
         }
+        let codec = codec::built_in().map_err(SelectError::Mistakes);
+        check(codec.map(|scenarios| Proved::new(&scenarios, CodecScenario::unsound)));
     }
     for file in files {
-        check(suite::from_file(file));
+        check(prove(file));
     }
     if exit == Exit::Conforms {
         anstream::println!("{checked} scenarios are well written");
     }
     exit
+}
+
+/// Scenarios without mistakes, and those of them that prove nothing.
+struct Proved {
+    scenarios: usize,
+    unsound: Vec<Mistake>,
+}
+
+impl Proved {
+    fn new<S>(scenarios: &[Arc<S>], unsound: fn(&S) -> Vec<Mistake>) -> Self {
+        Self {
+            scenarios: scenarios.len(),
+            unsound: scenarios
+                .iter()
+                .flat_map(|scenario| unsound(scenario))
+                .collect(),
+        }
+    }
+}
+
+fn prove(file: &Path) -> Result<Proved, SelectError> {
+    Ok(match iut_of(suite::read(file)?.as_ref()) {
+        Some(Iut::Codec) => Proved::new(&codec::from_file(file)?, CodecScenario::unsound),
+        _ => Proved::new(&suite::from_file(file)?, probes::unsound_probes),
+    })
 }
 
 /// Prints each mistake with the lines it stands in.

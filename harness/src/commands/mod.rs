@@ -15,7 +15,7 @@ pub(crate) use catalogue::{coverage, explain, list};
 pub(crate) use check::check;
 pub(crate) use decode::decode;
 pub(crate) use diff::diff;
-pub(crate) use emit::emit;
+pub(crate) use emit::{codec, emit};
 pub(crate) use lint::{freeze, lint};
 pub(crate) use mutants::mutants;
 pub(crate) use report::report;

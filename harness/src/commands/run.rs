@@ -241,7 +241,9 @@ fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
         let trials = match kind.trials(&selection, revision, &setting) {
             Ok(trials) => trials,
             // Without a kind, a pattern may mean the scenarios of just one.
-            Err(error @ SelectError::Nothing(_)) if args.iut.is_none() => {
+            Err(error @ (SelectError::Nothing(_) | SelectError::OtherKind { .. }))
+                if args.iut.is_none() =>
+            {
                 nothing = Some(error);
                 continue;
             }

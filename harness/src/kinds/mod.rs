@@ -4,6 +4,7 @@
 //! Everything that works on all kinds (`run`, `list`, `coverage`, `mutants`) goes through [`Kind`]; a new kind is a
 //! module here and a line in [`all`].
 
+pub mod codec;
 mod each;
 pub mod events;
 pub mod provider;
@@ -166,7 +167,7 @@ impl Entry {
 /// Every kind that is built. Proxies are not among them yet: not every one of their requirements has its scenario.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Kind] {
-    &[&provider::Provider, &events::Events]
+    &[&provider::Provider, &codec::Codecs, &events::Events]
 }
 
 /// The id of every result that a built-in scenario can have.

@@ -62,6 +62,16 @@ pub enum Iut {
 }
 
 impl Iut {
+    /// Every kind.
+    pub const ALL: [Self; 6] = [
+        Self::Provider,
+        Self::Proxy,
+        Self::AgentServer,
+        Self::Client,
+        Self::Codec,
+        Self::Events,
+    ];
+
     /// The kind's name on the command line, in the catalogue's data and at the head of scenario ids.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

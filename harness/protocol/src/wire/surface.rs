@@ -10,6 +10,7 @@ use super::path_run::{PathRunKind, PathRunRequest, PathRunResponse};
 use super::run::{RunKind, RunResponse};
 use super::vocabulary::{Vocabulary, vocabulary};
 use super::{Malformed, Profile};
+use crate::rules::Revision;
 
 vocabulary! {
     /// A surface, by the name that `decode --frame` and a codec under test know it by.
@@ -73,6 +74,16 @@ impl Surface {
             self,
             Surface::RunResponse | Surface::BeginResponse | Surface::PathRunResponse
         )
+    }
+
+    /// The revisions of the protocol that have it; events belong to neither, and so to both.
+    #[must_use]
+    pub const fn revisions(self) -> &'static [Revision] {
+        match self {
+            Surface::PathRunResponse | Surface::PathRunRequest => &[Revision::Path],
+            Surface::AgentEvent => &[Revision::Scope, Revision::Path],
+            _ => &[Revision::Scope],
+        }
     }
 
     /// Judges one payload, and says what kind it is. A frame's direction is not judged.

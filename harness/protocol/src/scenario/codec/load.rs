@@ -27,7 +27,7 @@ pub fn iut_of(source: &Source) -> Option<Iut> {
         return None;
     };
     let (_, iut) = entries.iter().find(|(key, _)| key.text() == Some("iut"))?;
-    [Iut::Provider, Iut::Codec]
+    Iut::ALL
         .into_iter()
         .find(|known| iut.text() == Some(known.as_str()))
 }

@@ -13,7 +13,7 @@ pub use load::{CodecSuite, iut_of};
 
 use super::error::{Mistake, MistakeKind};
 use super::model::Located;
-use crate::rules::RequirementId;
+use crate::rules::{RequirementId, Revision};
 use crate::wire::Rule;
 use crate::wire::surface::Surface;
 
@@ -63,6 +63,21 @@ impl CodecScenario {
     #[must_use]
     pub fn topic(&self) -> &str {
         self.id.split('/').nth(1).unwrap_or_default()
+    }
+
+    /// Whether it pins a freedom: whether more than one of its payloads is accepted.
+    #[must_use]
+    pub fn pins_a_freedom(&self) -> bool {
+        let accepted = |vector: &&Vector| matches!(vector.expected, Expected::Accept(_));
+        self.vectors.iter().filter(accepted).count() > 1
+    }
+
+    /// The revisions that have its payloads.
+    #[must_use]
+    pub fn revisions(&self) -> &'static [Revision] {
+        self.vectors
+            .first()
+            .map_or(&[], |vector| vector.surface.revisions())
     }
 
     /// The vectors of which our own decoder says something else than the scenario, which then proves nothing.

@@ -1,0 +1,64 @@
+//! A codec as an implementation under test: it is asked about payloads on its standard input, and its answers are judged.
+//!
+//! - [`answer`]: the lines of both sides.
+//! - [`pipe`]: one process, asked one batch of lines.
+//! - [`session`]: a batch asked of as many processes as it takes, so that one that dies costs only what it died of.
+//! - [`judge`]: scenarios and what was answered to them, as results.
+//! - [`forms`]: the in-tree codec, its faults, conforming variants and hollow forms.
+
+pub mod answer;
+pub mod forms;
+pub mod judge;
+pub mod pipe;
+pub mod session;
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use diverge_protocol::scenario::codec::{CodecScenario, CodecSuite};
+use diverge_protocol::scenario::{Iut, Mistake};
+
+use crate::kinds::Selection;
+use crate::suite::{self, SelectError};
+
+/// The built-in scenarios of codecs.
+///
+/// # Errors
+/// Mistakes in the files, which the tests rule out.
+pub fn built_in() -> Result<Vec<Arc<CodecScenario>>, Vec<Mistake>> {
+    static LOADED: OnceLock<Vec<Arc<CodecScenario>>> = OnceLock::new();
+    if let Some(scenarios) = LOADED.get() {
+        return Ok(scenarios.clone());
+    }
+    let suite = CodecSuite::load(&suite::sources(Iut::Codec))?;
+    let scenarios = suite.scenarios.into_iter().map(Arc::new).collect();
+    Ok(LOADED.get_or_init(|| scenarios).clone())
+}
+
+/// Reads a file of codec scenarios.
+///
+/// # Errors
+/// When it cannot be read, or every mistake in it.
+pub fn from_file(path: &Path) -> Result<Vec<Arc<CodecScenario>>, SelectError> {
+    let source = suite::read(path)?;
+    let suite = CodecSuite::load(&[source]).map_err(SelectError::Mistakes)?;
+    Ok(suite.scenarios.into_iter().map(Arc::new).collect())
+}
+
+/// The scenarios that are selected.
+///
+/// # Errors
+/// A pattern that selects nothing, or a file at fault.
+pub fn select(selection: &Selection) -> Result<Vec<Arc<CodecScenario>>, SelectError> {
+    let all = built_in().map_err(SelectError::Mistakes)?;
+    let patterns = match selection {
+        Selection::Ids(ids) => {
+            return Ok(all.into_iter().filter(|it| ids.contains(&it.id)).collect());
+        }
+        Selection::Patterns(patterns) if patterns.is_empty() => return Ok(all),
+        Selection::Patterns(patterns) => patterns,
+    };
+    suite::chosen(Iut::Codec, patterns, &all, from_file, |scenario| {
+        [&scenario.id, &scenario.family]
+    })
+}

@@ -1,0 +1,272 @@
+//! `run codec` from outside: codecs in this tree and programs that are launched.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_diverge-conformance");
+
+fn run(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let Output { status, stdout, .. } = Command::new(BINARY)
+        .args(["run", "codec", "--format", "jsonl"])
+        .args(arguments)
+        .output()
+        .expect("the binary starts");
+    let text = String::from_utf8(stdout).expect("UTF-8");
+    let read = |line| serde_json::from_str(line).expect("every line is JSON");
+    (status.code(), text.lines().map(read).collect())
+}
+
+/// A command that puts what our codec writes through a script of `sed`.
+fn through(script: &str) -> String {
+    format!("sh -c '\"{BINARY}\" codec | sed \"{script}\"'")
+}
+
+fn failed(lines: &[Value]) -> Vec<&Value> {
+    lines.iter().filter(|it| it["verdict"] == "fail").collect()
+}
+
+fn says(result: &Value, part: &str) -> bool {
+    result["message"]
+        .as_str()
+        .is_some_and(|it| it.contains(part))
+}
+
+#[test]
+fn the_reference_conforms_in_this_tree_and_launched() {
+    let launched = format!("{BINARY} codec");
+    for arguments in [&[][..], &["--launch", &launched]] {
+        let (code, lines) = run(arguments);
+        assert_eq!(code, Some(0), "{:?}", lines.last());
+        let (summary, results) = lines.split_last().expect("a summary");
+        assert_eq!(summary["pass"], results.len());
+        assert!(results.len() > 300, "{}", results.len());
+    }
+}
+
+#[test]
+fn a_program_that_misjudges_five_payloads_is_told_which_and_why() {
+    // Lines that no other scenario shares, by what is asked.
+    let wrong = [
+        (
+            "codec/refusals/unknown-member/held",
+            "codec.refusal.unknown-member",
+            "member.unknown",
+        ),
+        (
+            "codec/json/byte-order-mark/values",
+            "codec.json.byte-order-mark",
+            "json.encoding",
+        ),
+        (
+            "codec/types/unsigned/with-a-point",
+            "codec.type.unsigned",
+            "unsigned.expected at /total_tokens",
+        ),
+        (
+            "codec/objects/as-array/turn",
+            "codec.object.not-array",
+            "object.expected at /transcript/0",
+        ),
+        (
+            "codec/frames/finish-with-payload/channel-json",
+            "codec.frame.finish-empty",
+            "frame.finish-with-payload",
+        ),
+    ];
+    let lies: Vec<String> = wrong.iter().map(|(id, ..)| broken_line(id)).collect();
+    let program = format!(
+        "tee \"$0.asked\" | \"{BINARY}\" codec > \"$0.said\"\n\
+         paste -d \"|\" \"$0.asked\" \"$0.said\" | while IFS='|' read -r asked said; do\n\
+         case \"$asked\" in {}) echo accept chunk;; *) echo \"$said\";; esac\n\
+         done\n",
+        lies.iter()
+            .map(|line| format!("\"{line}\""))
+            .collect::<Vec<_>>()
+            .join("|")
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("codec.sh");
+    std::fs::write(&script, program).expect("it is written");
+    let (code, lines) = run(&["--launch", &format!("sh {}", script.display())]);
+    assert_eq!(code, Some(1), "{:?}", lines.last());
+    let failed = failed(&lines);
+    assert_eq!(failed.len(), wrong.len(), "{failed:#?}");
+    for ((id, requirement, why), line) in wrong.iter().zip(&lies) {
+        let result = failed.iter().find(|it| it["id"] == *id).expect(id);
+        assert_eq!(result["failed_requirement"], *requirement);
+        for part in ["expected `reject`, for ", why, "got `accept chunk`", line] {
+            assert!(says(result, part), "{part} in {result}");
+        }
+    }
+}
+
+/// The line that asks about a scenario's broken payload.
+fn broken_line(id: &str) -> String {
+    let Output { stdout, .. } = Command::new(BINARY)
+        .args(["explain", id])
+        .output()
+        .expect("the binary starts");
+    let text = String::from_utf8(stdout).expect("UTF-8");
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.contains("must be rejected"));
+    lines
+        .nth(1)
+        .expect("the line stands below")
+        .trim()
+        .to_owned()
+}
+
+#[test]
+fn a_line_that_is_no_answer_is_named() {
+    let (code, lines) = run(&["--launch", &through("s/^reject$/malformed/")]);
+    assert_eq!(code, Some(1));
+    let failed = failed(&lines);
+    assert_eq!(failed.len(), lines.len() - 1);
+    assert!(
+        failed
+            .iter()
+            .all(|it| it["failed_requirement"] == "codec.answers.line")
+    );
+    assert!(
+        failed
+            .iter()
+            .all(|it| says(it, "`malformed`, which is no answer"))
+    );
+}
+
+#[test]
+fn another_kind_is_named() {
+    let (code, lines) = run(&["--launch", &through("s/^accept usage$/accept tokens/")]);
+    assert_eq!(code, Some(1));
+    let failed = failed(&lines);
+    assert!(!failed.is_empty());
+    for result in failed {
+        assert_eq!(
+            result["failed_requirement"], "codec.answers.kind",
+            "{result}"
+        );
+        assert!(
+            says(result, "expected `accept usage`; got `accept tokens`"),
+            "{result}"
+        );
+    }
+}
+
+#[test]
+fn a_count_that_does_not_fit_makes_all_answers_worthless() {
+    for (script, told) in [
+        ("\\$d", "answers to"),
+        ("1d", "answer 1 is the first that does not fit"),
+        ("3s/.*/&\\n&/", "is the first that does not fit"),
+    ] {
+        let (code, lines) = run(&["--launch", &through(script)]);
+        assert_eq!(
+            (code, lines.last().map(|it| it["pass"].clone())),
+            (Some(1), Some(0.into())),
+            "{script}"
+        );
+        assert!(
+            lines
+                .iter()
+                .any(|it| says(it, "so that nobody knows which answers what")),
+            "{script}"
+        );
+        assert!(
+            lines.iter().any(|it| says(it, told)),
+            "{script}: {:?}",
+            lines.first()
+        );
+    }
+}
+
+#[test]
+fn a_program_that_dies_of_one_payload_fails_by_that_alone() {
+    let dying = format!("{BINARY} codec codec-dies-of-deep-ones");
+    let (code, lines) = run(&["--launch", &dying]);
+    assert_eq!(code, Some(1));
+    let failed = failed(&lines);
+    assert!(!failed.is_empty() && failed.len() < 12, "{failed:#?}");
+    for result in failed {
+        assert!(
+            says(
+                result,
+                "the process ended (exit status: 1) after writing: error: this form dies"
+            ),
+            "{result}"
+        );
+        assert!(says(result, "5b5b5b"), "{result}");
+    }
+}
+
+#[test]
+fn a_program_that_hangs_is_ended_and_told() {
+    let (code, lines) = run(&["--launch", "sleep 600", "--patience", "200"]);
+    assert_eq!(
+        (code, lines.last().map(|it| it["pass"].clone())),
+        (Some(1), Some(0.into()))
+    );
+    assert!(
+        lines.iter().any(|it| says(it, "no answer within 200 ms")),
+        "{:?}",
+        lines.first()
+    );
+}
+
+#[test]
+fn a_program_that_knows_nothing_passes_nothing() {
+    for command in [
+        "true",
+        "cat",
+        "yes reject",
+        "sed s/.*/reject/",
+        "sed 's/.*/accept chunk/'",
+        "head -n 3",
+    ] {
+        let (code, lines) = run(&["--launch", command, "--patience", "500"]);
+        assert_eq!(
+            (code, lines.last().map(|it| it["pass"].clone())),
+            (Some(1), Some(0.into())),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_exits_4() {
+    for command in ["/nonexistent/codec", "false", "sh -c 'exit 3'"] {
+        assert_eq!(run(&["--launch", command]).0, Some(4), "{command}");
+    }
+}
+
+#[test]
+fn scenarios_are_selected_by_glob_and_read_from_a_file() {
+    let (code, lines) = run(&["--scenario", "codec/refusals/as-array"]);
+    assert_eq!((code, lines.len()), (Some(0), 6));
+    assert_eq!(run(&["--scenario", "codec/no/such"]).0, Some(2));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mine.yaml");
+    let text = "iut: codec\nscenarios:\n  - id: codec/mine/one\n    title: Mine\n    requirement: codec.object.required\n    \
+        frame: run-response\n    kind: id\n    payload: '0 {\"id\":\"c\"}'\n    broken: drop /id\n    rule: member.missing\n";
+    std::fs::write(&file, text).expect("it is written");
+    let path = file.display().to_string();
+    let (code, lines) = run(&["--scenario", &path]);
+    assert_eq!((code, lines.len()), (Some(0), 2), "{lines:?}");
+    assert_eq!(lines[0]["id"], "codec/mine/one");
+    let lint = |path: &str| {
+        Command::new(BINARY)
+            .args(["lint", path])
+            .output()
+            .expect("the binary starts")
+    };
+    assert_eq!(lint(&path).status.code(), Some(0));
+    std::fs::write(&file, text.replace("drop /id", "set /id 1")).expect("it is written");
+    let linted = lint(&path);
+    assert_eq!(linted.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&linted.stderr).into_owned();
+    assert!(
+        told.contains("mine.yaml:3:5") && told.contains("breaks string.expected"),
+        "{told}"
+    );
+}
