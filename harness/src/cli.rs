@@ -181,6 +181,7 @@ impl EventsRevisionArg {
     diverge-conformance run provider --url ws://127.0.0.1:8080/ --scenario 'provider/streams/*'\n  \
     diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl\n  \
     diverge-conformance run codec --launch './my-codec'\n  \
+    diverge-conformance run codec --launch './my-codec' --cases 10000 --seed 7\n  \
     diverge-conformance run events --launch 'my-agent --events'")]
 pub struct RunArgs {
     /// What is judged; without it, everything that is built, each by its in-tree reference
@@ -200,6 +201,12 @@ pub struct RunArgs {
     /// The revision of the AgentEvent surface that `run events` judges by; without it, the document's, or a mutant's own
     #[arg(long, value_enum, value_name = "REVISION")]
     pub events_revision: Option<EventsRevisionArg>,
+    /// `run codec` only: also so many generated cases
+    #[arg(long, value_name = "N")]
+    pub cases: Option<u64>,
+    /// Where generated cases start from
+    #[arg(long, value_name = "S", requires = "cases", default_value_t = 0)]
+    pub seed: u64,
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -93,6 +93,7 @@ pub async fn try_out(
         jobs,
         patience: Patience::new(patience),
         strict: false,
+        generated: None,
         events_revision: None,
     };
     let (chosen, others): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| match mutant.duty {

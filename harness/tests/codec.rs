@@ -270,3 +270,82 @@ fn scenarios_are_selected_by_glob_and_read_from_a_file() {
         "{told}"
     );
 }
+
+#[test]
+fn generated_cases_follow_from_their_seed_and_the_reference_is_right_about_all() {
+    let arguments = ["--cases", "400", "--seed", "5"];
+    let (code, lines) = run(&arguments);
+    assert_eq!(code, Some(0), "{:?}", lines.last());
+    let ids = |lines: &[Value]| -> Vec<String> {
+        let ids = lines.iter().filter_map(|it| it["id"].as_str());
+        let ids = ids.filter(|id| id.starts_with("codec/generated/"));
+        ids.map(str::to_owned).collect()
+    };
+    let generated = ids(&lines);
+    assert!(generated.len() > 40, "{generated:?}");
+    assert!(lines.len() > generated.len() + 800);
+    assert_eq!(ids(&run(&arguments).1), generated);
+    let (_, alone) = run(&[&arguments[..], &["--scenario", "codec/generated/*/*"]].concat());
+    assert_eq!(
+        (ids(&alone), alone.len()),
+        (generated.clone(), generated.len() + 1)
+    );
+    assert_ne!(ids(&run(&["--cases", "400", "--seed", "6"]).1), generated);
+}
+
+#[test]
+fn a_generated_payload_that_is_misjudged_is_told_by_its_smallest_form() {
+    let (code, lines) = run(&[
+        "--launch",
+        &format!("{BINARY} codec codec-trailing"),
+        "--cases",
+        "500",
+        "--scenario",
+        "codec/generated/path-run-request/*",
+    ]);
+    assert_eq!(code, Some(1));
+    let failed = failed(&lines);
+    assert_eq!(failed.len(), 1, "{lines:#?}");
+    assert_eq!(
+        failed[0]["id"],
+        "codec/generated/path-run-request/json-trailing"
+    );
+    assert_eq!(failed[0]["failed_requirement"], "codec.json.trailing");
+    for part in [
+        "expected `reject`, for json.trailing",
+        "such cases are misjudged",
+        "{frame: path-run-request, kind: request, payload: '{\"prompt\":\"\"}', broken: 'append",
+    ] {
+        assert!(says(failed[0], part), "{part} in {}", failed[0]);
+    }
+}
+
+#[test]
+fn a_program_that_knows_nothing_passes_nothing_that_is_generated() {
+    for command in ["sed s/.*/reject/", "sed 's/.*/accept usage/'", "cat"] {
+        let (code, lines) = run(&["--launch", command, "--cases", "300"]);
+        assert_eq!(code, Some(1));
+        assert_eq!(
+            lines.last().map(|it| it["pass"].clone()),
+            Some(0.into()),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn cases_belong_to_codecs() {
+    let run = |arguments: &[&str]| {
+        Command::new(BINARY)
+            .args(arguments)
+            .output()
+            .expect("the binary starts")
+    };
+    for arguments in [
+        &["run", "--cases", "3"][..],
+        &["run", "events", "--cases", "3"],
+        &["run", "codec", "--seed", "3"],
+    ] {
+        assert_eq!(run(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}

@@ -17,6 +17,7 @@ async fn the_reference_passes_every_scenario_of_both_revisions() {
         jobs: 8,
         patience: Patience::new(Duration::from_secs(30)),
         strict: true,
+        generated: None,
         events_revision: None,
     };
     let all = Selection::Patterns(Vec::new());

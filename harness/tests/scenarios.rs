@@ -40,6 +40,7 @@ fn passes(kind: &dyn Kind, id: &str) -> Result<(), Failed> {
             jobs: 1,
             patience: Patience::new(Duration::from_secs(5)),
             strict: true,
+            generated: None,
             events_revision: None,
         };
         let selection = Selection::Ids(BTreeSet::from([id.to_owned()]));

@@ -192,6 +192,7 @@ impl Conformance {
                 Patience::new(self.patience)
             },
             strict: self.strict,
+            generated: None,
             events_revision: None,
         };
         let selection = Selection::Patterns(self.scenarios.clone());

@@ -4,13 +4,18 @@
 //! - [`pipe`]: one process, asked one batch of lines.
 //! - [`session`]: a batch asked of as many processes as it takes, so that one that dies costs only what it died of.
 //! - [`judge`]: scenarios and what was answered to them, as results.
+//! - [`generate`]: payloads that nobody wrote down.
+//! - [`generated`]: a codec judged by those, and the smallest of what it misjudges.
 //! - [`forms`]: the in-tree codec, its faults, conforming variants and hollow forms.
 
 pub mod answer;
 pub mod forms;
+pub mod generate;
+pub mod generated;
 pub mod judge;
 pub mod pipe;
 pub mod session;
+mod shrink;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

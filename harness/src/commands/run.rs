@@ -11,6 +11,7 @@ use super::interrupt::Interrupt;
 use super::{complain, complain_of};
 use crate::baseline::{self, Baseline, BaselineError, Reckoning};
 use crate::cli::{EventsRevisionArg, Format, RevisionArg, RunArgs};
+use crate::codec::generate::Cases;
 use crate::config::Config;
 use crate::iut::{Plug, PlugError};
 use crate::kinds::{self, Kind, Selection, Setting, Trial};
@@ -25,6 +26,10 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
     let others = args.iut.is_some_and(|iut| iut.iut() != Iut::Events);
     if others && args.events_revision.is_some() {
         complain("--events-revision says how `run events` judges, and nothing else has one");
+        return Exit::Usage;
+    }
+    if args.cases.is_some() && args.iut.is_none_or(|iut| iut.iut() != Iut::Codec) {
+        complain("--cases says how much is generated for `run codec`, and nothing else has any");
         return Exit::Usage;
     }
     let parts = match parts(args) {
@@ -342,6 +347,10 @@ fn setting(args: &RunArgs, kind: &dyn Kind) -> Result<Setting, String> {
         jobs: args.jobs.max(1),
         patience: Patience::new(args.patience()),
         strict: args.strict,
+        generated: args.cases.map(|number| Cases {
+            number,
+            seed: args.seed,
+        }),
         events_revision: args.events_revision.map(EventsRevisionArg::revision),
     })
 }
@@ -368,6 +377,8 @@ fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
     if trial.revision() == Some(Revision::Path) {
         flag("--revision", Some("path".to_owned()));
     }
+    flag("--cases", args.cases.map(|cases| cases.to_string()));
+    flag("--seed", args.cases.map(|_| args.seed.to_string()));
     let events = args.events_revision.map(|it| it.revision().name());
     flag("--events-revision", events.map(str::to_owned));
     flag(

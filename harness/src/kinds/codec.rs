@@ -1,6 +1,6 @@
 //! Codecs under test: one result for each scenario, and for each group of what is generated.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use diverge_protocol::rules::RequirementId;
@@ -8,10 +8,13 @@ use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::codec::CodecScenario;
 use diverge_protocol::scenario::{Iut, Mistake};
 
+use globset::Glob;
+
 use super::{Entry, Kind, Playing, Selection, Setting, Trial};
 use crate::codec::forms::{self, REFERENCE};
+use crate::codec::generate::Generator;
 use crate::codec::pipe::Codec;
-use crate::codec::{self, judge};
+use crate::codec::{self, generated, judge};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::Mutant;
 use crate::process::CommandLine;
@@ -69,14 +72,30 @@ impl Kind for Codecs {
         revision: Option<Revision>,
         setting: &Setting,
     ) -> Result<Vec<Box<dyn Trial>>, SelectError> {
-        let mut scenarios = codec::select(selection)?;
+        let generated = generated(selection, setting)?;
+        let selection = match (&generated, selection) {
+            (Some(generated), Selection::Patterns(patterns)) if !patterns.is_empty() => {
+                let mut patterns = patterns.clone();
+                patterns.retain(|pattern| !generated.takes(pattern));
+                match patterns.is_empty() {
+                    true => Selection::Ids(BTreeSet::new()),
+                    false => Selection::Patterns(patterns),
+                }
+            }
+            _ => selection.clone(),
+        };
+        let mut scenarios = codec::select(&selection)?;
         if let Some(revision) = revision {
             scenarios.retain(|it| it.revisions().contains(&revision));
         }
-        Ok(vec![Box::new(Judged {
+        let mut trials: Vec<Box<dyn Trial>> = vec![Box::new(Judged {
             scenarios,
             setting: setting.clone(),
-        })])
+        })];
+        if let Some(generated) = generated {
+            trials.push(Box::new(generated));
+        }
+        Ok(trials)
     }
 }
 
@@ -120,6 +139,90 @@ impl Trial for Judged {
             };
             let patience = &self.setting.patience;
             for outcome in judge::run(&codec, &self.scenarios, 0, patience).await? {
+                finished.summary.add(outcome.verdict);
+                progress(Progress::Done(Box::new(outcome)));
+            }
+            Ok(finished)
+        })
+    }
+}
+
+/// A codec and what is generated for it.
+struct Generated {
+    generator: Generator,
+    ids: Vec<String>,
+    setting: Setting,
+    /// The patterns that select some of it.
+    patterns: Vec<String>,
+}
+
+impl Generated {
+    /// Whether a pattern selects something of this, and so need select nothing else.
+    fn takes(&self, pattern: &str) -> bool {
+        self.patterns.iter().any(|it| it == pattern)
+    }
+}
+
+/// What is generated, as far as it is selected.
+fn generated(selection: &Selection, setting: &Setting) -> Result<Option<Generated>, SelectError> {
+    let Some(cases) = setting.generated else {
+        return Ok(None);
+    };
+    let scenarios = codec::built_in().map_err(SelectError::Mistakes)?;
+    let generator = Generator::new(&scenarios, cases);
+    let all = generated::ids(&generator);
+    let mut chosen = Generated {
+        generator,
+        ids: all.iter().cloned().collect(),
+        setting: setting.clone(),
+        patterns: Vec::new(),
+    };
+    if let Selection::Patterns(patterns) = selection
+        && !patterns.is_empty()
+    {
+        let mut ids = BTreeSet::new();
+        for pattern in patterns {
+            let Ok(glob) = Glob::new(pattern) else {
+                continue;
+            };
+            let glob = glob.compile_matcher();
+            let fits: Vec<_> = all.iter().filter(|id| glob.is_match(id)).cloned().collect();
+            if !fits.is_empty() {
+                chosen.patterns.push(pattern.clone());
+            }
+            ids.extend(fits);
+        }
+        chosen.ids = ids.into_iter().collect();
+    }
+    Ok((!chosen.ids.is_empty()).then_some(chosen))
+}
+
+impl Trial for Generated {
+    fn iut(&self) -> Iut {
+        Iut::Codec
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        None
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.ids.clone()
+    }
+
+    fn keep(&mut self, ids: &[String]) {
+        self.ids.retain(|id| ids.contains(id));
+    }
+
+    fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {
+        Box::pin(async move {
+            let codec = codec_of(&self.setting.plug)?;
+            let mut finished = Finished {
+                strict: self.setting.strict,
+                ..Finished::default()
+            };
+            let patience = self.setting.patience.for_another();
+            for outcome in generated::run(&codec, &self.generator, &self.ids, &patience).await? {
                 finished.summary.add(outcome.verdict);
                 progress(Progress::Done(Box::new(outcome)));
             }

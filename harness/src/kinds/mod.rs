@@ -19,6 +19,7 @@ use diverge_protocol::rules::{RequirementId, Revision};
 use diverge_protocol::scenario::{Iut, Mistake, Scenario};
 use diverge_protocol::wire::agent_event::EventRevision;
 
+use crate::codec::generate::Cases;
 use crate::config::Config;
 use crate::iut::{Plug, PlugError};
 use crate::mutants::Mutant;
@@ -106,6 +107,8 @@ pub struct Setting {
     pub patience: Patience,
     /// Whether warnings fail the run.
     pub strict: bool,
+    /// What is generated beside the scenarios, for codecs.
+    pub generated: Option<Cases>,
     /// The revision of the AgentEvent surface; without it, the document's, or a mutant's own.
     pub events_revision: Option<EventRevision>,
 }

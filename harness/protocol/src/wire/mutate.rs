@@ -204,6 +204,32 @@ impl fmt::Display for Place {
     }
 }
 
+/// Every place in JSON text, the whole text first; none where it is no JSON.
+#[must_use]
+pub fn places(json: &str) -> Vec<Place> {
+    fn below(json: &str, here: &Place, all: &mut Vec<Place>) {
+        all.push(here.clone());
+        let (names, values): (Vec<String>, Vec<&RawValue>) = match Node::of(json.trim()) {
+            Ok(Node::Object(members)) => members.into_iter().unzip(),
+            Ok(Node::Array(elements)) => {
+                let names = (0..elements.len()).map(|index| index.to_string());
+                (names.collect(), elements)
+            }
+            _ => return,
+        };
+        for (name, value) in names.into_iter().zip(values) {
+            let mut place = here.clone();
+            place.0.push(name);
+            below(value.get(), &place, all);
+        }
+    }
+    let mut all = Vec::new();
+    if serde_json::from_str::<&RawValue>(json).is_ok() {
+        below(json, &Place::default(), &mut all);
+    }
+    all
+}
+
 /// Makes a mutation in JSON text.
 ///
 /// # Errors

@@ -777,6 +777,18 @@ fn chunks() -> Vec<Form> {
             |_, fault| fault.pointer == "/key" && fault.found == "a number",
         ),
         refuses(
+            "codec-no-icons",
+            "codec.payload.well-formed",
+            "It does not know what a link may have besides its address and name.",
+            |payload| payload.has("\"icons\"") && payload.has("\"description\""),
+        ),
+        refuses(
+            "codec-no-signature",
+            "codec.payload.well-formed",
+            "It refuses a chunk with all of its members.",
+            |payload| payload.has("\"annotations\"") && payload.has("\"logprobs\""),
+        ),
+        refuses(
             "codec-messages-are-texts",
             "codec.chunk.any-value",
             "It wants a notification's message to be a text.",
