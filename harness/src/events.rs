@@ -3,7 +3,6 @@
 pub mod emitter;
 
 use std::io;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +10,11 @@ use diverge_protocol::rules::{Catalogue, EventStream, Iut, Requirement, Strength
 use diverge_protocol::scenario::{Located, Place, Source};
 use diverge_protocol::transcript::Transcript;
 use diverge_protocol::wire::agent_event::EventRevision;
-use process_wrap::tokio::{CommandWrap, KillOnDrop, ProcessGroup};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use crate::iut::PlugError;
 use crate::play::Patience;
+use crate::process::{CommandLine, Pipes, Process};
 use crate::verdict::{Divergence, Outcome, Verdict};
 
 /// The longest line that is read, in bytes.
@@ -184,8 +183,7 @@ impl Judge {
     }
 }
 
-/// Judges what a command writes on its standard output; its standard error goes to ours. It is told the revision by its
-/// environment.
+/// Judges what a command writes on its standard output. It is told the revision by its environment.
 ///
 /// # Errors
 /// When it cannot be started, or fails without writing anything.
@@ -194,25 +192,15 @@ pub async fn judge_command(
     revision: EventRevision,
     patience: &Patience,
 ) -> Result<Judge, PlugError> {
-    let words = shlex::split(command)
-        .filter(|words| !words.is_empty())
-        .ok_or_else(|| PlugError::CommandLine(command.to_owned()))?;
+    let command_line = CommandLine::parse(command)?;
     let failed = |error| PlugError::Start {
         command: command.to_owned(),
         error,
     };
-    let mut wrap = CommandWrap::with_new(&words[0], |process| {
-        process
-            .args(&words[1..])
-            .env("CONFORMANCE_REVISION", revision.name())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit());
-    });
-    wrap.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
-    let mut child = Group(wrap.spawn().map_err(failed)?);
+    let environment = [("CONFORMANCE_REVISION", revision.name().to_owned())];
+    let mut process = Process::start(&command_line, &environment, Pipes::Output)?;
     let mut judge = Judge::new(command, revision);
-    let stdout = child.0.stdout().take();
+    let stdout = process.stdout();
     let mut output = BufReader::new(stdout.ok_or_else(|| failed(io::Error::other("no output")))?);
     let mut waited = patience.start();
     let (mut line, limit) = (Vec::new(), LONGEST as u64 + 2);
@@ -255,13 +243,19 @@ pub async fn judge_command(
     }
     drop(output);
     let ended = tokio::select! {
-        status = child.0.wait() => status.ok(),
+        status = process.wait() => status.ok(),
         () = waited.exhausted() => None,
     };
     match ended {
         Some(status) if !status.success() && judge.lines == 0 => {
-            let why = io::Error::other(format!("it ended ({status}) and wrote nothing"));
-            return Err(failed(why));
+            let said = process.said().join(" ⏎ ");
+            let said = if said.is_empty() {
+                String::new()
+            } else {
+                format!(" but, on its standard error: {said}")
+            };
+            let why = format!("it ended ({status}) and wrote nothing{said}");
+            return Err(failed(io::Error::other(why)));
         }
         Some(status) if !status.success() && judge.ended_by.is_none() => {
             judge.ended_by = Some(format!("the process ended ({status})"));
@@ -269,16 +263,6 @@ pub async fn judge_command(
         _ => {}
     }
     Ok(judge)
-}
-
-/// A process group that ends with this value, whatever comes.
-#[derive(Debug)]
-struct Group(Box<dyn process_wrap::tokio::ChildWrapper>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = self.0.start_kill();
-    }
 }
 
 #[cfg(test)]
