@@ -203,7 +203,7 @@ impl Policy {
         }
     }
 
-    /// The connection is gone, and with it everything that was on it. Calls are left to die with the process.
+    /// The connection is gone, and with it everything that was on it. Nobody waits for its calls any more.
     fn give_up(&mut self) {
         self.host = None;
         self.begin = None;

@@ -45,7 +45,7 @@ vocabulary! {
         Delivered = "delivered",
         /// A dequeue withdrew it.
         Dequeued = "dequeued",
-        /// The loop ended first, or none was running.
+        /// No loop took it: there was none, or it was over before.
         Missed = "missed",
     }
 }

@@ -8,25 +8,25 @@ use serde::Serialize;
 use super::shape::{Object, Shape, optional, required};
 use super::tape::{Fill, Play};
 
-/// One token, and what the model thought of it. Decimals are written as strings, which no reader rounds.
+/// A token with its probability, and with those of its rivals. Decimals are written as strings, which no reader rounds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Logprob {
-    /// The token as text.
+    /// Its text.
     pub token: String,
-    /// The token's bytes, where text cannot hold them.
+    /// Its bytes; text alone may not do for part of a character.
     pub bytes: Option<Vec<u8>>,
     /// Its log probability.
     pub logprob: Decimal,
-    /// What else the model considered here.
+    /// Its rivals in this place.
     pub top_logprobs: Vec<TopLogprob>,
 }
 
-/// A token that the model considered.
+/// A rival of a token.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TopLogprob {
-    /// The token as text.
+    /// Its text.
     pub token: String,
-    /// The token's bytes, where text cannot hold them.
+    /// Its bytes; text alone may not do for part of a character.
     pub bytes: Option<Vec<u8>>,
     /// Its log probability, where it is known.
     pub logprob: Option<Decimal>,

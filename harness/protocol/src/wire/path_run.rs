@@ -43,7 +43,7 @@ vocabulary! {
     pub enum PathRunKind {
         /// A chunk of the loop.
         Chunk = "chunk",
-        /// There was no loop, or it did not finish.
+        /// The run was refused, or broke off.
         Error = "error",
     }
 }

@@ -17,7 +17,7 @@ pub struct RunRequest {
     pub image: Image,
     /// The most memory the container may use.
     pub memory: u64,
-    /// The most the container may write on its own file system.
+    /// The limit of what the container writes to its file system, in bytes.
     pub disk: u64,
     /// Volumes to mount, in the order to mount them.
     #[serde(

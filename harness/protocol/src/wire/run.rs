@@ -30,7 +30,7 @@ vocabulary! {
         Chunk = "chunk",
         /// A loop began.
         Active = "active",
-        /// A loop ended, and these are its rotating secrets.
+        /// The end of a loop, with the secrets that rotate.
         Inactive = "inactive",
     }
 }
