@@ -11,6 +11,7 @@ use diverge_protocol::scenario::{Iut, Mistake, json_schema, lint as probes};
 
 use super::complain_of;
 use crate::codec;
+use crate::report::style;
 use crate::suite::{self, SelectError};
 use crate::verdict::Exit;
 
@@ -54,7 +55,7 @@ pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
         check(prove(file));
     }
     if exit == Exit::Conforms {
-        anstream::println!("{checked} scenarios are well written");
+        anstream::println!("well written: {}", style::count(checked, "scenario"));
     }
     exit
 }
