@@ -93,6 +93,18 @@ fn conversation(messages: &[(bool, FrameType, Vec<u8>)], relays: &[bool]) -> Tra
     transcript
 }
 
+/// What the checkers find, but for where within secrets two texts differ, which what stands in for them cannot tell.
+fn found(transcript: &Transcript) -> Vec<(String, u64, String)> {
+    let whole = |wrong: Violation| {
+        (
+            wrong.requirement.to_string(),
+            wrong.seq,
+            wrong.allowed.to_string(),
+        )
+    };
+    judge(transcript).into_iter().map(whole).collect()
+}
+
 fn read(text: &[u8]) -> Result<Recorded, RecordedError> {
     let mut input = BufReader::new(text);
     let mut first = Vec::new();
@@ -120,7 +132,7 @@ proptest! {
             };
             prop_assert_eq!(length(&read.what), length(&was.what));
         }
-        prop_assert_eq!(judge(&recorded.transcript), judge(&live));
+        prop_assert_eq!(found(&recorded.transcript), found(&live));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use diverge_protocol::transcript::Transcript;
+use diverge_protocol::wire::words;
 
 use super::reading::read;
 
@@ -39,7 +40,7 @@ impl Mask {
                 values(&message.raw()[place.clone()], &mut secrets);
             }
         }
-        secrets.retain(|secret| secret.len() >= SHORTEST);
+        secrets.retain(|secret| hides_something(secret));
         secrets.sort_unstable_by(|a, b| longest_first(a, b));
         secrets.dedup();
         let mut begins = Vec::new();
@@ -135,6 +136,12 @@ impl Mask {
             .iter()
             .find_map(|secret| Some((spelled(bytes, secret)?, secret.as_slice())))
     }
+}
+
+/// Whether a text is masked by value: not the words of the protocol itself, which tell nothing, and without which the
+/// messages that they stand in could not be judged.
+fn hides_something(secret: &[u8]) -> bool {
+    secret.len() >= SHORTEST && !words::says_nothing(secret)
 }
 
 /// The order of a mask's secrets.
@@ -400,6 +407,17 @@ mod tests {
         assert_eq!(
             mask.text("pass word 123456 abc true"),
             "pass word ‹secret, 6 bytes› abc true"
+        );
+    }
+
+    #[test]
+    fn the_words_of_the_protocol_are_masked_in_secret_places_only() {
+        let values = br#"{"K":"name","L":"tool_call","M":"hunter2"}"#;
+        let frame = Frame::new(FrameType::Response, 1, 0, payload(9, values));
+        let mask = mask(LinkKind::Client, &[(Role::Provider, frame)]);
+        assert_eq!(
+            mask.text(r#"{"type":"tool_call","name":"hunter2"}"#),
+            r#"{"type":"tool_call","name":"‹secret, 7 bytes›"}"#
         );
     }
 

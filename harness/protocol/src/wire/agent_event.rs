@@ -114,7 +114,7 @@ static DOCUMENT: Shape = Shape::Tagged(&Tagged {
 });
 
 /// An event of the later revision.
-static COMPACTION: Shape = Shape::Tagged(&Tagged {
+pub(super) static COMPACTION: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the seven event types",
     variants: EVENTS,

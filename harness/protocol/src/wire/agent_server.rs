@@ -162,6 +162,16 @@ static RUN: Shape = Shape::Object(&Object::open(&[required(
     Shape::Array(&channel::ENQUEUE),
 )]));
 
+/// What a proxy asks and an agent server answers, as far as it is JSON of the pages' own.
+pub(super) static SHAPES: &[&Shape] = &[
+    &FATE,
+    &OUTCOME,
+    &REGISTER,
+    &PATH_REGISTER,
+    &REGISTERED,
+    &RUN,
+];
+
 macro_rules! body {
     ($type:ty, $shape:expr, $what:literal) => {
         impl $type {

@@ -29,6 +29,7 @@ pub mod sse;
 pub mod surface;
 mod tape;
 pub(crate) mod vocabulary;
+pub mod words;
 
 pub use credential::{credential_payload, read_credential};
 pub use frame::{Frame, FrameType};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Mask, SHORTEST, stand_in, unescape, values};
+use super::{Mask, hides_something, stand_in, unescape, values};
 
 /// So many secrets are known at once, and so many bytes of them; beyond either, the oldest are forgotten.
 const MOST: usize = 1024;
@@ -23,7 +23,7 @@ impl Seen {
         let mut found = Vec::new();
         values(place, &mut found);
         for secret in found {
-            let fits = (SHORTEST..=MOST_BYTES).contains(&secret.len());
+            let fits = hides_something(&secret) && secret.len() <= MOST_BYTES;
             if fits && self.mask.add(&secret) {
                 self.bytes += secret.len();
                 self.order.push_back(secret);
