@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::Iut;
 use diverge_protocol::wire::agent_event::EventRevision;
@@ -17,17 +18,23 @@ use crate::order::Shard;
 use crate::report::ReportTarget;
 use crate::verdict::Exit;
 
-/// Finds out whether a Diverge provider does what the protocol says, and says exactly where it does not.
+/// Finds out whether an implementation does what the Diverge Provider Protocol says, and says exactly where it does not.
 ///
-/// Without a command, every implementation kind that is built is judged by its in-tree reference: the quickest way to
+/// Start with `init`, which writes what testing yours needs, or with `run KIND --launch 'COMMAND'`. Each failure ends with
+/// the command that plays just that again; `explain ID` tells what a scenario or a requirement is about.
+///
+/// Without a command, each kind of implementation that is built is judged by its in-tree reference: the quickest way to
 /// see what a run looks like.
 #[derive(Debug, Parser)]
 #[command(name = "diverge-conformance", version, max_term_width = 110)]
-#[command(
-    after_help = "Exit codes: 0 conforms; 1 a scenario failed, was unstable or inconclusive, or none passed; \
+#[command(after_help = "Examples:\n  \
+    diverge-conformance run provider --launch 'python3 provider.py'\n  \
+    diverge-conformance run provider --launch 'python3 provider.py' --baseline known.toml --bless\n  \
+    diverge-conformance explain run.chunk.verbatim\n  \
+    echo 08 | diverge-conformance decode --frame run-response\n\n\
+    Exit codes: 0 conforms; 1 a scenario failed, was unstable or inconclusive, or none passed; \
     2 usage or a scenario file at fault; 3 a baseline entry is stale, matches nothing or is past its date; \
-    4 the implementation could not be started or reached; 5 the harness is at fault."
-)]
+    4 the implementation could not be started or reached; 5 the harness is at fault.")]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -71,6 +78,15 @@ enum Command {
         /// The form of the in-tree codec; without it, the reference
         name: Option<String>,
     },
+    /// Writes a test target, a configuration and a CI file for an implementation
+    Init(InitArgs),
+    /// Writes what completes these commands in a shell
+    #[command(after_help = "Example:\n  \
+        diverge-conformance completions bash > ~/.local/share/bash-completion/completions/diverge-conformance")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Reads payloads as hex, one a line on standard input, and tells what they say or why they say nothing
     Decode(DecodeArgs),
     /// Checks scenario files; without files, those that are built in
@@ -90,6 +106,24 @@ enum Command {
 const REPORT_HELP: &str = "Write a report into a file while results come; repeatable. Formats: junit (for what reads \
     test results), json (every result with its story, for `diff` and `report`), html (one page), markdown (a summary, \
     such as for a job's page). Each file is a whole document at every moment, also of a run that is interrupted";
+
+/// `init`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    diverge-conformance init provider --launch 'python3 provider.py' --directory conformance")]
+pub struct InitArgs {
+    /// What is to be tested
+    pub iut: IutArg,
+    /// The command that starts it
+    #[arg(long, value_name = "COMMAND", default_value = "./my-program", value_parser = NonEmptyStringValueParser::new())]
+    pub launch: String,
+    /// Where to write: a crate, or any other directory, which becomes a crate of tests
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Write over files that are there
+    #[arg(long)]
+    pub force: bool,
+}
 
 /// Which kind of list.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -398,6 +432,8 @@ pub fn main() -> ExitCode {
             Command::Diff(args) => commands::diff(&args),
             Command::Report(args) => commands::report(&args),
             Command::Codec { name } => commands::codec(name.as_deref()).await,
+            Command::Init(args) => commands::init(&args),
+            Command::Completions { shell } => completions(shell),
             Command::Decode(args) => commands::decode(&args),
             Command::Lint {
                 freeze: Some(revision),
@@ -408,6 +444,13 @@ pub fn main() -> ExitCode {
     });
     runtime.shutdown_timeout(Duration::from_millis(100));
     ExitCode::from(exit.code())
+}
+
+fn completions(shell: Shell) -> Exit {
+    let mut command = Cli::command();
+    let name = command.get_name().to_owned();
+    clap_complete::generate(shell, &mut command, name, &mut anstream::stdout());
+    Exit::Conforms
 }
 
 impl RunArgs {

@@ -6,8 +6,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use diverge_conformance::cargo_test::Conformance;
-//! use diverge_conformance::iut::Started;
+//! use diverge_conformance::cargo_test::{Conformance, Started};
 //! # mod my_provider {
 //! #     pub struct Server;
 //! #     impl Server { pub fn address(&self) -> std::net::SocketAddr { ([127, 0, 0, 1], 1).into() } }
@@ -37,15 +36,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use diverge_protocol::rules::Revision;
-use diverge_protocol::scenario::Iut;
+pub use diverge_protocol::rules::Revision;
+pub use diverge_protocol::scenario::Iut;
 use libtest_mimic::Arguments;
 
 use self::session::{Part, Session};
 use crate::baseline::Baseline;
 use crate::commands::{complain, complain_of};
 use crate::config::Config;
-use crate::iut::{InProcess, Place, Plug, Start};
+use crate::iut::{InProcess, Plug, Start};
+pub use crate::iut::{Place, Started};
 use crate::kinds::{self, Selection, Setting};
 use crate::play::Patience;
 use crate::report::Heading;
