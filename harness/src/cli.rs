@@ -143,6 +143,8 @@ pub enum IutArg {
     Provider,
     /// A program that says of payloads what they are, or that they are malformed
     Codec,
+    /// An agent's HTTP server, as a proxy calls it
+    AgentServer,
     /// A program that writes a stream of agent events
     Events,
 }
@@ -154,6 +156,7 @@ impl IutArg {
         match self {
             Self::Provider => Iut::Provider,
             Self::Codec => Iut::Codec,
+            Self::AgentServer => Iut::AgentServer,
             Self::Events => Iut::Events,
         }
     }

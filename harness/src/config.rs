@@ -12,6 +12,9 @@ use serde::Deserialize;
 pub struct Config {
     /// `[provider]`.
     pub provider: ProviderConfig,
+    /// `[agent-server]`.
+    #[serde(rename = "agent-server")]
+    pub agent_server: AgentServerConfig,
 }
 
 /// Why a configuration file could not be had.
@@ -47,6 +50,50 @@ impl Config {
             error,
         })?;
         toml::from_str(&text).map_err(|error| ConfigError::File { path: shown, error })
+    }
+}
+
+/// What is known of an agent server's program. Scenarios that need what is not here are not applicable.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentServerConfig {
+    /// Arguments that the program takes.
+    pub arguments: Option<serde_json::Value>,
+    /// Arguments that it does not take.
+    pub refused_arguments: Option<serde_json::Value>,
+    /// `[agent-server.messages]`.
+    pub messages: Messages,
+}
+
+/// Texts of messages that make the program do something in particular.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Messages {
+    /// It says something and is done.
+    pub ordinary: Option<String>,
+    /// It calls a tool.
+    pub tool: Option<String>,
+    /// It stays in the loop until it is joined, or for a second or two.
+    pub long: Option<String>,
+    /// It keeps what joins waiting until the loop ends.
+    pub holding: Option<String>,
+    /// It says something and fails.
+    pub failing: Option<String>,
+}
+
+impl Messages {
+    /// The text of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let text = match name {
+            "ordinary" => &self.ordinary,
+            "tool" => &self.tool,
+            "long" => &self.long,
+            "holding" => &self.holding,
+            "failing" => &self.failing,
+            _ => &None,
+        };
+        text.as_deref()
     }
 }
 

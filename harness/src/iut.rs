@@ -143,6 +143,9 @@ pub enum PlugError {
         .0.as_str()
     )]
     OneScenario(Iut),
+    /// An address that leads nowhere.
+    #[error("`{0}` is no address: expected something like http://127.0.0.1:8080")]
+    Address(String),
     /// The harness itself could not listen.
     #[error("the harness could not listen on loopback: {0}")]
     Listen(io::Error),

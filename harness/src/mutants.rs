@@ -85,7 +85,8 @@ pub async fn try_out(
 ) -> Result<Tried, PlugError> {
     let patience = match mutant.duty {
         Duty::Green => Duration::from_secs(5),
-        Duty::Caught(_) | Duty::NothingPasses => PATIENCE,
+        Duty::Caught(_) => PATIENCE + kind.pauses(),
+        Duty::NothingPasses => PATIENCE,
     };
     let setting = Setting {
         plug: Plug::Reference(Some(mutant.clone())),

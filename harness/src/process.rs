@@ -75,6 +75,19 @@ impl Process {
         environment: &[(&str, String)],
         pipes: Pipes,
     ) -> Result<Self, PlugError> {
+        Self::start_without(command, environment, None, pipes)
+    }
+
+    /// The same, without a variable that this program has in its own environment.
+    ///
+    /// # Errors
+    /// When the system cannot start it.
+    pub fn start_without(
+        command: &CommandLine,
+        environment: &[(&str, String)],
+        without: Option<&str>,
+        pipes: Pipes,
+    ) -> Result<Self, PlugError> {
         let mut wrap = CommandWrap::with_new(&command.words[0], |process| {
             process
                 .args(&command.words[1..])
@@ -86,6 +99,9 @@ impl Process {
                 })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
+            if let Some(name) = without {
+                process.env_remove(name);
+            }
         });
         wrap.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
         let mut child = wrap.spawn().map_err(|error| PlugError::Start {

@@ -81,6 +81,18 @@ impl Drop for Driver {
 /// # Errors
 /// When there is no answer, as [`CallError`] tells apart.
 pub async fn call(address: SocketAddr, call: Call) -> Result<Response, CallError> {
+    let stream = TcpStream::connect(address)
+        .await
+        .map_err(CallError::Unreachable)?;
+    call_on(stream, call).await
+}
+
+/// Makes a call on a connection that is up, and waits for the head of its answer.
+///
+/// # Errors
+/// When there is no answer, as [`CallError`] tells apart.
+pub async fn call_on(stream: TcpStream, call: Call) -> Result<Response, CallError> {
+    let address = stream.peer_addr().map_err(CallError::Unreachable)?;
     let mut request = hyper::Request::builder()
         .method(call.method)
         .uri(call.path)
@@ -92,9 +104,6 @@ pub async fn call(address: SocketAddr, call: Call) -> Result<Response, CallError
     let request = request
         .body(Full::new(call.body))
         .map_err(|error| CallError::Unwritable(error.to_string()))?;
-    let stream = TcpStream::connect(address)
-        .await
-        .map_err(CallError::Unreachable)?;
     stream.set_nodelay(true).map_err(CallError::Unreachable)?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await

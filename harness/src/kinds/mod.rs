@@ -4,6 +4,7 @@
 //! Everything that works on all kinds (`run`, `list`, `coverage`, `mutants`) goes through [`Kind`]; a new kind is a
 //! module here and a line in [`all`].
 
+pub mod agent_server;
 pub mod codec;
 mod each;
 pub mod events;
@@ -14,6 +15,7 @@ mod reach;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use diverge_protocol::rules::{RequirementId, Revision};
 use diverge_protocol::scenario::{Iut, Mistake, Scenario};
@@ -49,6 +51,11 @@ pub trait Kind: Sync {
     /// The configuration that describes the in-tree reference.
     fn in_tree(&self) -> Config {
         Config::default()
+    }
+
+    /// How long the in-tree reference may say nothing in a scenario and be right.
+    fn pauses(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// The parts of a run: one for each revision that is asked for and that has scenarios in the selection.
@@ -170,7 +177,12 @@ impl Entry {
 /// Every kind that is built. Proxies are not among them yet: not every one of their requirements has its scenario.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Kind] {
-    &[&provider::Provider, &codec::Codecs, &events::Events]
+    &[
+        &provider::Provider,
+        &codec::Codecs,
+        &agent_server::AgentServer,
+        &events::Events,
+    ]
 }
 
 /// The id of every result that a built-in scenario can have.

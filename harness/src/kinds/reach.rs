@@ -7,7 +7,7 @@ use diverge_link::{ConnectError, Connection, Limits, connect};
 use crate::play::Patience;
 
 /// Waits between two attempts to connect, growing to the last.
-const BACKOFF: [Duration; 5] = [
+pub(crate) const BACKOFF: [Duration; 5] = [
     Duration::from_millis(5),
     Duration::from_millis(20),
     Duration::from_millis(50),

@@ -1,5 +1,6 @@
 //! Plays one scenario against an implementation: the sequencer, and for each kind of implementation its scene.
 
+mod agent_server;
 mod describe;
 mod halt;
 mod patience;
@@ -9,6 +10,7 @@ mod sequencer;
 
 use diverge_protocol::scenario::{Action, Step};
 
+pub(crate) use agent_server::{lacking as agent_server_lacking, play as agent_server};
 pub use patience::Patience;
 pub use provider::{lacking, play};
 pub(crate) use proxy::play as proxy;

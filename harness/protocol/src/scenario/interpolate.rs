@@ -6,11 +6,15 @@ use super::node::{Data, Node};
 ///
 /// `token` tells the run of the step, `fill:N` stands for N letters, `json:image` for the JSON of the configured image,
 /// `volume.…` and `mode.…` for a fixture's name and mode, and `credential` for the one that is accepted: itself, without
-/// its last character, in the other case, in hex.
+/// its last character, in the other case, in hex. In scenarios for agent servers, `message.…` is a configured text,
+/// `json:arguments` and `json:refused_arguments` are the configured ones, and `port` is a free port.
 pub(super) fn is_built_in(name: &str) -> bool {
     [
         "token",
         "json:image",
+        "json:arguments",
+        "json:refused_arguments",
+        "port",
         "mode.other",
         "credential",
         "credential.shorter",
@@ -21,6 +25,9 @@ pub(super) fn is_built_in(name: &str) -> bool {
         || name
             .strip_prefix("fill:")
             .is_some_and(|n| n.parse::<u32>().is_ok())
+        || name
+            .strip_prefix("message.")
+            .is_some_and(|key| super::model::MESSAGES.contains(&key))
         || ["volume.", "mode."].iter().any(|prefix| {
             name.strip_prefix(prefix).is_some_and(|key| {
                 super::model::Fixture::ALL

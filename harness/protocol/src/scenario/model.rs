@@ -334,6 +334,12 @@ vocabulary! {
     }
 }
 
+/// The texts of messages that a configuration has for an agent server, by their keys.
+pub const MESSAGES: &[&str] = &["ordinary", "tool", "long", "holding", "failing"];
+
+/// What an HTTP status can say.
+pub const CLASSES: &[&str] = &["success", "refused", "4xx"];
+
 /// The details of a step; which of them a step may have, the vocabulary says.
 #[derive(Debug, Clone, Default)]
 pub struct Args {
@@ -385,6 +391,12 @@ pub struct Args {
     pub status: Option<u16>,
     /// The content type of an HTTP answer.
     pub content_type: Option<String>,
+    /// A message's key.
+    pub key: Option<String>,
+    /// Which of the configured texts a message has.
+    pub message: Option<String>,
+    /// What an HTTP status says.
+    pub class: Option<String>,
     /// The name under which an id is kept.
     pub capture: Option<String>,
 }
@@ -401,6 +413,7 @@ impl Args {
             &self.volume_mounts,
             &self.fuse_file_mounts,
             &self.fuse_directory_mounts,
+            &self.key,
         ]
         .into_iter()
         .flatten()

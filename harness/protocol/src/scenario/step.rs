@@ -347,6 +347,9 @@ impl<'a> StepReader<'a> {
             "answer" => args.answer = self.take_text(name),
             "capture" => args.capture = self.take_text(name),
             "call" => args.call = self.take_text(name),
+            "key" => args.key = self.take_text(name),
+            "message" => args.message = self.named(name, super::model::MESSAGES),
+            "class" => args.class = self.named(name, super::model::CLASSES),
             "path" => args.path = self.path(name),
             "status" => args.status = self.number(name),
             "content-type" => args.content_type = self.take_text(name),
@@ -361,6 +364,17 @@ impl<'a> StepReader<'a> {
             "fuse-directory-mounts" => args.fuse_directory_mounts = self.json(name),
             _ => debug_assert!(false, "the vocabulary names the unknown field {name}"),
         }
+    }
+
+    /// One of these names.
+    fn named(&mut self, name: &'static str, known: &[&str]) -> Option<String> {
+        let node = self.take(name)?;
+        let text = self.text(node, name)?;
+        if !known.contains(&text.as_str()) {
+            let why = format!("expected one of {}", known.join(", "));
+            self.bad(&node.place, name, why);
+        }
+        Some(text)
     }
 
     fn path(&mut self, name: &'static str) -> Option<AgentCall> {

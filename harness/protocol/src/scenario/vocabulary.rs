@@ -61,6 +61,9 @@ fields! {
     "path" Name "the path that the WebSocket is opened for, by the name of its exchange",
     "status" Number "the HTTP status",
     "content-type" Text "the content type of the body; where it is expected, what it begins with",
+    "key" Text "the key of the message, or of those that are taken back; `first` where none is given",
+    "message" Name "which of the configured texts the message has; `ordinary` where none is given",
+    "class" Name "what the HTTP status says: `success`, `refused` (anything else) or `4xx`",
     "capture" Name "the name under which later texts can use the id, as ${name}",
 }
 

@@ -58,7 +58,10 @@ impl Kind for Provider {
     }
 
     fn in_tree(&self) -> Config {
-        Config { provider: config() }
+        Config {
+            provider: config(),
+            ..Config::default()
+        }
     }
 
     fn trials(

@@ -90,7 +90,7 @@ fn fill(text: &str) -> String {
     })
 }
 
-fn fill_hex(text: &str) -> Result<Bytes, Halt> {
+pub(super) fn fill_hex(text: &str) -> Result<Bytes, Halt> {
     let digits: String = fill(text).split_ascii_whitespace().collect();
     let byte = |at: usize| {
         let pair = digits.get(at..at + 2)?;

@@ -4,8 +4,10 @@
 //! A kind is one module here with its verbs. The loader, the JSON Schema, the prose and the diagrams read the same
 //! table. (Scenarios for providers came first, and have their words in the vocabulary module.)
 
+mod agent_server;
 mod proxy;
 
+pub use agent_server::AgentServerAct;
 pub use proxy::ProxyAct;
 
 use crate::rules::Iut;
@@ -16,6 +18,8 @@ use crate::transcript::Role;
 pub enum Act {
     /// In a scenario for proxies.
     Proxy(ProxyAct),
+    /// In a scenario for agent servers.
+    AgentServer(AgentServerAct),
 }
 
 /// The key of a step: a party, and whether it acts or waits.
@@ -58,7 +62,8 @@ pub struct Word {
 pub fn verbs(iut: Iut) -> &'static [Verb] {
     match iut {
         Iut::Proxy => proxy::VERBS,
-        Iut::Provider | Iut::AgentServer | Iut::Client | Iut::Codec | Iut::Events => &[],
+        Iut::AgentServer => agent_server::VERBS,
+        Iut::Provider | Iut::Client | Iut::Codec | Iut::Events => &[],
     }
 }
 
@@ -66,6 +71,7 @@ impl Act {
     fn iut(self) -> Iut {
         match self {
             Self::Proxy(_) => Iut::Proxy,
+            Self::AgentServer(_) => Iut::AgentServer,
         }
     }
 
@@ -74,6 +80,7 @@ impl Act {
     pub fn expects(self) -> bool {
         match self {
             Self::Proxy(act) => act.expects(),
+            Self::AgentServer(act) => act.expects(),
         }
     }
 
@@ -97,7 +104,7 @@ mod tests {
 
     #[test]
     fn every_detail_of_every_word_is_one_that_the_format_knows() {
-        for verb in verbs(Iut::Proxy) {
+        for verb in [Iut::Proxy, Iut::AgentServer].into_iter().flat_map(verbs) {
             let words: Vec<&[&str]> = match verb.words {
                 Words::Named(words) => words.iter().map(|word| word.fields).collect(),
                 Words::Link(_, fields) => vec![fields],
@@ -111,7 +118,7 @@ mod tests {
 
     #[test]
     fn every_act_is_found_by_its_verb_and_word() {
-        for verb in verbs(Iut::Proxy) {
+        for verb in [Iut::Proxy, Iut::AgentServer].into_iter().flat_map(verbs) {
             let Words::Named(words) = verb.words else {
                 continue;
             };

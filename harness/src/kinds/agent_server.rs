@@ -1,0 +1,409 @@
+//! Agent servers under test. One keeps what it was made for, so that each scenario has one to itself.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use diverge_protocol::rules::Revision;
+use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use mock_agent_server::server::{self, Behaviour, Listen, Server};
+use mock_agent_server::settings::{self, ARGUMENTS, MESSAGES, REFUSED_ARGUMENTS};
+use mock_agent_server::{faults, hollow, variants};
+use tokio::net::TcpStream;
+
+use super::each::each;
+use super::reach::{BACKOFF, REACHING, STARTING};
+use super::{Entry, Kind, Playing, Selection, Setting, Trial};
+use crate::config::{AgentServerConfig, Config, Messages};
+use crate::iut::{Plug, PlugError};
+use crate::mutants::{Duty, Mutant};
+use crate::play::{self, Patience};
+use crate::process::{CommandLine, Pipes, Process, free_address};
+use crate::report;
+use crate::runner::Progress;
+use crate::suite::{self, SelectError};
+
+/// Agent servers.
+#[derive(Debug)]
+pub struct AgentServer;
+
+impl Kind for AgentServer {
+    fn iut(&self) -> Iut {
+        Iut::AgentServer
+    }
+
+    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
+        let scenarios = suite::built_in(Iut::AgentServer)?;
+        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let mutant = |name, about, duty| Mutant {
+            iut: Iut::AgentServer,
+            name,
+            about,
+            duty,
+        };
+        let hollow = hollow::all().map(|it| mutant(it.name, it.about, Duty::NothingPasses));
+        let faults =
+            faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
+        let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
+        hollow.chain(faults).chain(variants).collect()
+    }
+
+    fn tell(&self, id: &str) -> Option<String> {
+        let scenarios = suite::built_in(Iut::AgentServer).ok()?;
+        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
+        Some(report::tell(scenario))
+    }
+
+    fn in_tree(&self) -> Config {
+        let text = |text: &str| Some(text.to_owned());
+        Config {
+            agent_server: AgentServerConfig {
+                arguments: serde_json::from_str(ARGUMENTS).ok(),
+                refused_arguments: serde_json::from_str(REFUSED_ARGUMENTS).ok(),
+                messages: Messages {
+                    ordinary: text(MESSAGES.ordinary),
+                    tool: text(MESSAGES.tool),
+                    long: text(MESSAGES.long),
+                    holding: text(MESSAGES.holding),
+                    failing: text(MESSAGES.failing),
+                },
+            },
+            ..Config::default()
+        }
+    }
+
+    fn pauses(&self) -> Duration {
+        let settings = settings::Settings::new(Revision::Scope);
+        settings.hold * 2
+    }
+
+    fn trials(
+        &self,
+        selection: &Selection,
+        revision: Option<Revision>,
+        setting: &Setting,
+    ) -> Result<Vec<Box<dyn Trial>>, SelectError> {
+        let scenarios = suite::select(Iut::AgentServer, selection)?;
+        let mut trials: Vec<Box<dyn Trial>> = Vec::new();
+        for each in [Revision::Scope, Revision::Path] {
+            let of_it = |it: &&Arc<Scenario>| it.revision == each;
+            let scenarios: Vec<_> = scenarios.iter().filter(of_it).cloned().collect();
+            let wanted = revision.is_none_or(|revision| revision == each);
+            if wanted && !scenarios.is_empty() {
+                trials.push(Box::new(Judged {
+                    scenarios,
+                    revision: each,
+                    setting: setting.clone(),
+                }));
+            }
+        }
+        Ok(trials)
+    }
+}
+
+/// Agent servers and the scenarios of one revision that they are judged by.
+struct Judged {
+    scenarios: Vec<Arc<Scenario>>,
+    revision: Revision,
+    setting: Setting,
+}
+
+impl Trial for Judged {
+    fn iut(&self) -> Iut {
+        Iut::AgentServer
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        Some(self.revision)
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.scenarios.iter().map(|it| it.id.clone()).collect()
+    }
+
+    fn lacking(&self, id: &str) -> Option<String> {
+        let scenario = self.scenarios.iter().find(|it| it.id == id)?;
+        play::agent_server_lacking(scenario, &self.setting.config.agent_server)
+    }
+
+    fn keep(&mut self, ids: &[String]) {
+        suite::keep(&mut self.scenarios, ids);
+    }
+
+    fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {
+        Box::pin(async move {
+            let way = Way::of(&self.setting.plug)?;
+            if matches!(way, Way::Url(_)) && self.scenarios.len() > 1 {
+                return Err(PlugError::OneScenario(Iut::AgentServer));
+            }
+            let (way, patience) = (&way, &self.setting.patience);
+            let config = &self.setting.config.agent_server;
+            let play = |scenario: Arc<Scenario>| async move {
+                play::agent_server(&scenario, way, config, patience).await
+            };
+            Ok(each(&self.scenarios, &self.setting, progress, play).await)
+        })
+    }
+}
+
+/// How agent servers are had, each for one scenario.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// The reference, so behaved.
+    Reference(Behaviour),
+    /// Started by this command.
+    Launch(CommandLine),
+    /// One that runs already at this address.
+    Url(SocketAddr),
+}
+
+/// What a server is given for its port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Given {
+    /// A port that is free.
+    Free,
+    /// This, as the value of its variable.
+    Port(String),
+    /// Nothing.
+    NoPort,
+}
+
+/// Why a server could not be had for a scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ReachError {
+    /// The scenario cannot be played here.
+    #[error("{0}")]
+    Lacking(String),
+    /// The server cannot be started.
+    #[error(transparent)]
+    Plug(#[from] PlugError),
+}
+
+/// The one port that servers have without being given any: whoever needs it has it alone.
+static DEFAULT_PORT: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+/// How often, and how long apart, that port is tried until it is free.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
+
+type Alone = tokio::sync::MutexGuard<'static, ()>;
+
+/// Waits until nothing is at the default port.
+async fn default_port(patience: &Patience) -> Result<Alone, ReachError> {
+    let alone = DEFAULT_PORT.lock().await;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, settings::DEFAULT_PORT));
+    for _ in 0..TRIES {
+        match TcpListener::bind(address) {
+            Ok(_) => return Ok(alone),
+            Err(_) => patience.start().paused(PAUSE).await,
+        }
+    }
+    Err(ReachError::Lacking(format!(
+        "needs {address}, where something else listens"
+    )))
+}
+
+impl Way {
+    fn of(plug: &Plug) -> Result<Self, PlugError> {
+        Ok(match plug {
+            Plug::Reference(None) => Self::Reference(Behaviour::Conforming),
+            Plug::Reference(Some(mutant)) => {
+                let name = mutant.name.to_owned();
+                Self::Reference(match mutant.duty {
+                    Duty::Caught(_) => Behaviour::Fault(name),
+                    Duty::Green => Behaviour::Variant(name),
+                    Duty::NothingPasses => Behaviour::Hollow(name),
+                })
+            }
+            Plug::Launch(command) => Self::Launch(CommandLine::parse(command)?),
+            Plug::Url(url) => {
+                let authority = url.strip_prefix("http://").unwrap_or(url);
+                let authority = authority.trim_end_matches('/');
+                let address = authority
+                    .to_socket_addrs()
+                    .ok()
+                    .and_then(|mut it| it.next());
+                Self::Url(address.ok_or_else(|| PlugError::Address(url.clone()))?)
+            }
+            Plug::InProcess(_) => return Err(PlugError::NotInProcess(Iut::AgentServer)),
+        })
+    }
+
+    /// Starts a server that is given this for its port; what kept the port that it may be given lets go of it first.
+    ///
+    /// # Errors
+    /// When it cannot be started, or not like that.
+    pub async fn start(
+        &self,
+        given: &Given,
+        reserved: Option<TcpListener>,
+        revision: Revision,
+        patience: &Patience,
+    ) -> Result<Subject, ReachError> {
+        let (variable, port) = match given {
+            Given::Free => (None, free_address().map_err(PlugError::Listen)?.port()),
+            Given::Port(text) => (Some(text.clone()), settings::port(Some(text))),
+            Given::NoPort => (None, settings::DEFAULT_PORT),
+        };
+        if let (Self::Url(_), Given::Port(_) | Given::NoPort) = (self, given) {
+            let why = "a server that runs already is given no port";
+            return Err(ReachError::Lacking(why.to_owned()));
+        }
+        // A server that makes light of its port may be at the default one as well.
+        let alone = match given {
+            Given::Free => None,
+            Given::Port(_) | Given::NoPort => Some(default_port(patience).await?),
+        };
+        let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        drop(reserved);
+        let body = match self {
+            Self::Url(url) => {
+                address = *url;
+                Body::Url
+            }
+            Self::Reference(behaviour) => {
+                let server = server::serve(server::Config {
+                    listen: match given {
+                        Given::Free => Listen::At((Ipv4Addr::LOCALHOST, 0).into()),
+                        Given::Port(_) | Given::NoPort => Listen::Port(variable),
+                    },
+                    revision,
+                    behaviour: behaviour.clone(),
+                });
+                let server = server.await.map_err(PlugError::Listen)?;
+                if *given == Given::Free {
+                    address = server.address();
+                }
+                Body::Reference(server)
+            }
+            Self::Launch(command) => {
+                let variable = match given {
+                    Given::Free => Some(port.to_string()),
+                    Given::Port(_) | Given::NoPort => variable,
+                };
+                let without = variable.is_none().then_some("PORT");
+                let mut environment = vec![("CONFORMANCE_REVISION", revision.as_str().to_owned())];
+                environment.extend(variable.map(|value| ("PORT", value)));
+                let process = Process::start_without(command, &environment, without, Pipes::None)?;
+                Body::Launched {
+                    command: command.clone(),
+                    state: Mutex::new(State {
+                        process,
+                        reached: false,
+                    }),
+                }
+            }
+        };
+        Ok(Subject {
+            address,
+            body,
+            _alone: alone,
+        })
+    }
+}
+
+/// The agent server of one scenario. Dropping it ends what was started.
+#[derive(Debug)]
+pub struct Subject {
+    address: SocketAddr,
+    body: Body,
+    _alone: Option<Alone>,
+}
+
+#[derive(Debug)]
+enum Body {
+    Url,
+    Reference(Server),
+    Launched {
+        command: CommandLine,
+        state: Mutex<State>,
+    },
+}
+
+#[derive(Debug)]
+struct State {
+    process: Process,
+    reached: bool,
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Subject {
+    /// Where it must be.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Opens a connection to it; while nobody accepts and its process lives, tries again.
+    ///
+    /// # Errors
+    /// The system's reason.
+    pub async fn connect(&self, patience: &Patience) -> io::Result<TcpStream> {
+        let starting = match &self.body {
+            Body::Launched { state, .. } => !lock(state).reached,
+            Body::Url | Body::Reference(_) => false,
+        };
+        let allowed = if starting { STARTING } else { REACHING };
+        let alive = || match &self.body {
+            Body::Launched { state, .. } => lock(state).process.ended().is_none(),
+            Body::Url | Body::Reference(_) => true,
+        };
+        let mut backoff = BACKOFF.iter().copied();
+        let mut tried = Duration::ZERO;
+        loop {
+            match TcpStream::connect(self.address).await {
+                Err(error)
+                    if error.kind() == io::ErrorKind::ConnectionRefused
+                        && tried < allowed
+                        && alive() =>
+                {
+                    let pause = backoff.next().unwrap_or(BACKOFF[BACKOFF.len() - 1]);
+                    patience.start().paused(pause).await;
+                    tried += pause;
+                }
+                Err(error) => return Err(error),
+                Ok(stream) => {
+                    if let Body::Launched { state, .. } = &self.body {
+                        lock(state).reached = true;
+                    }
+                    return Ok(stream);
+                }
+            }
+        }
+    }
+
+    /// How a launched process ended and what it wrote last, where it has ended.
+    #[must_use]
+    pub fn last_words(&self) -> Option<String> {
+        let Body::Launched { command, state } = &self.body else {
+            return None;
+        };
+        let mut state = lock(state);
+        let status = state.process.ended()?;
+        let mut words = format!("`{}` ended ({status})", command.text());
+        let said = state.process.said().join(" ⏎ ");
+        if !said.is_empty() {
+            words.push_str(" after writing: ");
+            words.push_str(&said);
+        }
+        Some(words)
+    }
+
+    /// Ends what was started, and waits until it is gone.
+    pub async fn end(self) {
+        match self.body {
+            Body::Url => {}
+            Body::Reference(server) => server.stop().await,
+            Body::Launched { state, .. } => {
+                let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+                state.process.end().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What a step expects of an agent server: compared with what has come, without waiting itself.
+
+use bytes::Bytes;
+use diverge_protocol::rules::RequirementId;
+use diverge_protocol::scenario::Args;
+use diverge_protocol::scenario::acts::AgentServerAct;
+use diverge_protocol::wire::agent_server::{Endpoint, Fate, Outcome};
+use serde_json::Value;
+
+use super::super::describe::shorten;
+use super::super::halt::{Halt, Peek};
+use super::judge::Answer;
+use super::stage::Called;
+use super::{Player, script};
+
+/// An answer in words.
+pub(super) fn in_words(answer: &Answer) -> String {
+    let body = shorten(&String::from_utf8_lossy(&answer.body), 120);
+    format!("status {} with the body {body:?}", answer.status)
+}
+
+impl Player<'_> {
+    pub(super) fn peek_act(
+        &mut self,
+        act: AgentServerAct,
+        args: &Args,
+        blamed: Option<RequirementId>,
+    ) -> Result<Peek, Halt> {
+        let at = self.called(args, act)?;
+        match act {
+            AgentServerAct::Answer => self.peek_answer(at, args, blamed),
+            AgentServerAct::Stream => Ok(self.peek_stream(at, blamed)),
+            AgentServerAct::NextEvent | AgentServerAct::Event => {
+                let next = act == AgentServerAct::NextEvent;
+                self.peek_event(at, next, args, blamed)
+            }
+            AgentServerAct::End => self.peek_end(at, blamed),
+            AgentServerAct::NoAnswer => Ok(match &self.stage.calls[at].answer {
+                Some(answer) => {
+                    let received = in_words(answer);
+                    Peek::other("no answer yet", &received, Some(answer.seq), blamed)
+                }
+                None => Peek::Met,
+            }),
+            _ => Err(script("this step is done, not expected")),
+        }
+    }
+
+    /// The call that a step names, or else the newest that it fits.
+    fn called(&self, args: &Args, act: AgentServerAct) -> Result<usize, Halt> {
+        let loops = matches!(
+            act,
+            AgentServerAct::Stream
+                | AgentServerAct::NextEvent
+                | AgentServerAct::Event
+                | AgentServerAct::End
+        );
+        let fits = |called: &Called| match &args.call {
+            Some(name) => called.name == *name,
+            None if loops => called.endpoint == Endpoint::Run && !called.dropped,
+            None => !called.read,
+        };
+        let mut calls = self.stage.calls.iter();
+        calls
+            .rposition(fits)
+            .ok_or_else(|| script("there is no such call; make it first"))
+    }
+
+    /// What stands in the way of an answer.
+    fn no_answer(&self, at: usize, allowed: &str, blamed: Option<RequirementId>) -> Option<Peek> {
+        let (seq, why) = self.stage.calls[at].broken.as_ref()?;
+        Some(Peek::other(allowed, why, Some(*seq), blamed))
+    }
+
+    fn peek_answer(
+        &mut self,
+        at: usize,
+        args: &Args,
+        blamed: Option<RequirementId>,
+    ) -> Result<Peek, Halt> {
+        let called = &self.stage.calls[at];
+        let allowed = self.allowed(args)?;
+        if let Some(stream) = &called.stream {
+            let received = format!("status {} and a stream", stream.status);
+            return Ok(Peek::other(&allowed, &received, Some(stream.seq), blamed));
+        }
+        let Some(answer) = &called.answer else {
+            return Ok(self
+                .no_answer(at, &allowed, blamed)
+                .unwrap_or(Peek::Pending));
+        };
+        let class = match args.class.as_deref() {
+            Some("success") => answer.is_success(),
+            Some("refused") => !answer.is_success(),
+            Some("4xx") => (400..500).contains(&answer.status),
+            _ => args.answer.is_none() || answer.is_success(),
+        };
+        let status = args.status.is_none_or(|status| status == answer.status);
+        let told = args.answer.as_deref().is_none_or(|wanted| {
+            let told = match called.endpoint {
+                Endpoint::Enqueue => Fate::decode(&answer.body).map(Fate::name),
+                _ => Outcome::decode(&answer.body).map(Outcome::name),
+            };
+            told.is_ok_and(|told| told == wanted)
+        });
+        if class && status && told && self.alike(&answer.body, args)? {
+            self.stage.calls[at].read = true;
+            return Ok(Peek::Met);
+        }
+        let received = in_words(answer);
+        Ok(Peek::other(&allowed, &received, Some(answer.seq), blamed))
+    }
+
+    fn peek_stream(&mut self, at: usize, blamed: Option<RequirementId>) -> Peek {
+        let allowed = "a 2xx with an event stream";
+        let called = &mut self.stage.calls[at];
+        if called.stream.is_some() {
+            called.read = true;
+            return Peek::Met;
+        }
+        if let Some(answer) = &called.answer {
+            return Peek::other(allowed, &in_words(answer), Some(answer.seq), blamed);
+        }
+        self.no_answer(at, allowed, blamed).unwrap_or(Peek::Pending)
+    }
+
+    fn peek_event(
+        &mut self,
+        at: usize,
+        next: bool,
+        args: &Args,
+        blamed: Option<RequirementId>,
+    ) -> Result<Peek, Halt> {
+        let allowed = self.allowed(args)?;
+        loop {
+            let Some(stream) = &mut self.stage.calls[at].stream else {
+                return Err(script("the call has no stream; expect it first"));
+            };
+            let Some((seq, data)) = stream.events.pop_front() else {
+                return Ok(match stream.ended {
+                    Some((seq, _)) => Peek::other(
+                        &format!("an event with {allowed}"),
+                        "the end of the stream",
+                        Some(seq),
+                        blamed,
+                    ),
+                    None => Peek::Pending,
+                });
+            };
+            if self.alike(&data, args)? {
+                return Ok(Peek::Met);
+            }
+            if next {
+                let received = shorten(&String::from_utf8_lossy(&data), 160);
+                let allowed = format!("an event with {allowed}");
+                return Ok(Peek::other(&allowed, &received, Some(seq), blamed));
+            }
+        }
+    }
+
+    fn peek_end(&mut self, at: usize, _blamed: Option<RequirementId>) -> Result<Peek, Halt> {
+        let Some(stream) = &mut self.stage.calls[at].stream else {
+            return Err(script("the call has no stream; expect it first"));
+        };
+        stream.events.clear();
+        Ok(match stream.ended {
+            // One that broke off has broken a rule already.
+            Some(_) => Peek::Met,
+            None => Peek::Pending,
+        })
+    }
+
+    /// Whether a text is the JSON that a step wants, or has the parts that it wants.
+    fn alike(&self, found: &Bytes, args: &Args) -> Result<bool, Halt> {
+        let value: Value = serde_json::from_slice(found).unwrap_or_default();
+        let parse = |json: &str| {
+            let text = self.fill(json)?;
+            serde_json::from_str::<Value>(&text).map_err(|error| script(error.to_string()))
+        };
+        if let Some(json) = &args.json
+            && parse(json)? != value
+        {
+            return Ok(false);
+        }
+        for (pointer, json) in &args.parts {
+            if value.pointer(pointer) != Some(&parse(json)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What a step wants, in words.
+    fn allowed(&self, args: &Args) -> Result<String, Halt> {
+        let mut wanted = Vec::new();
+        wanted.extend(args.class.as_deref().map(|class| match class {
+            "success" => "a 2xx".to_owned(),
+            "refused" => "an answer that is no 2xx".to_owned(),
+            class => format!("a {class}"),
+        }));
+        wanted.extend(args.status.map(|status| format!("status {status}")));
+        wanted.extend(
+            args.answer
+                .as_ref()
+                .map(|told| format!("the answer {told}")),
+        );
+        if let Some(json) = &args.json {
+            wanted.push(format!("JSON equal to {}", shorten(&self.fill(json)?, 160)));
+        }
+        for (pointer, json) in &args.parts {
+            wanted.push(format!("{} at {pointer}", shorten(&self.fill(json)?, 160)));
+        }
+        Ok(match wanted.is_empty() {
+            true => "anything".to_owned(),
+            false => wanted.join(", "),
+        })
+    }
+}
