@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -155,10 +156,32 @@ impl Trial for Judged {
 pub enum Way {
     /// The reference, so behaved.
     Reference(Behaviour),
-    /// Started by this command.
-    Launch(CommandLine),
+    /// Started by this command, as often as a scenario needs one.
+    Launch(CommandLine, Starts),
     /// One that runs already at this address.
     Url(SocketAddr),
+}
+
+/// How long the processes of one command took until they accepted: the slowest, in milliseconds.
+#[derive(Debug, Clone, Default)]
+pub struct Starts(Arc<AtomicU64>);
+
+impl Starts {
+    fn took(&self, time: Duration) {
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.0.fetch_max(time.max(1), Ordering::Relaxed);
+    }
+
+    /// How long another may take that listens elsewhere than it was told, perhaps, where others have shown how long it
+    /// takes.
+    fn allowed(&self, patience: &Patience) -> Duration {
+        match self.0.load(Ordering::Relaxed) {
+            0 => STARTING,
+            slowest => (Duration::from_millis(slowest) * 4)
+                .max(patience.limit())
+                .min(STARTING),
+        }
+    }
 }
 
 /// What a server is given for its port.
@@ -218,7 +241,7 @@ impl Way {
                     Duty::NothingPasses => Behaviour::Hollow(name),
                 })
             }
-            Plug::Launch(command) => Self::Launch(CommandLine::parse(command)?),
+            Plug::Launch(command) => Self::Launch(CommandLine::parse(command)?, Starts::default()),
             Plug::Url(url) => {
                 let authority = url.strip_prefix("http://").unwrap_or(url);
                 let authority = authority.trim_end_matches('/');
@@ -279,7 +302,7 @@ impl Way {
                 }
                 Body::Reference(server)
             }
-            Self::Launch(command) => {
+            Self::Launch(command, starts) => {
                 let variable = match given {
                     Given::Free => Some(port.to_string()),
                     Given::Port(_) | Given::NoPort => variable,
@@ -290,6 +313,8 @@ impl Way {
                 let process = Process::start_without(command, &environment, without, Pipes::None)?;
                 Body::Launched {
                     command: command.clone(),
+                    starts: starts.clone(),
+                    told: *given == Given::Free,
                     state: Mutex::new(State {
                         process,
                         reached: false,
@@ -319,6 +344,9 @@ enum Body {
     Reference(Server),
     Launched {
         command: CommandLine,
+        starts: Starts,
+        /// It was given a port that cannot be misread.
+        told: bool,
         state: Mutex<State>,
     },
 }
@@ -345,11 +373,12 @@ impl Subject {
     /// # Errors
     /// The system's reason.
     pub async fn connect(&self, patience: &Patience) -> io::Result<TcpStream> {
-        let starting = match &self.body {
-            Body::Launched { state, .. } => !lock(state).reached,
-            Body::Url | Body::Reference(_) => false,
+        let allowed = match &self.body {
+            Body::Launched { state, .. } if lock(state).reached => REACHING,
+            Body::Launched { told: true, .. } => STARTING,
+            Body::Launched { starts, .. } => starts.allowed(patience),
+            Body::Url | Body::Reference(_) => REACHING,
         };
-        let allowed = if starting { STARTING } else { REACHING };
         let alive = || match &self.body {
             Body::Launched { state, .. } => lock(state).process.ended().is_none(),
             Body::Url | Body::Reference(_) => true,
@@ -369,8 +398,10 @@ impl Subject {
                 }
                 Err(error) => return Err(error),
                 Ok(stream) => {
-                    if let Body::Launched { state, .. } = &self.body {
-                        lock(state).reached = true;
+                    if let Body::Launched { state, starts, .. } = &self.body
+                        && !std::mem::replace(&mut lock(state).reached, true)
+                    {
+                        starts.took(tried);
                     }
                     return Ok(stream);
                 }
@@ -381,7 +412,7 @@ impl Subject {
     /// How a launched process ended and what it wrote last, where it has ended.
     #[must_use]
     pub fn last_words(&self) -> Option<String> {
-        let Body::Launched { command, state } = &self.body else {
+        let Body::Launched { command, state, .. } = &self.body else {
             return None;
         };
         let mut state = lock(state);

@@ -213,9 +213,11 @@ impl<'a, S: Scene> Sequencer<'a, S> {
                 Err(Halt::Diverged(mut divergence)) => {
                     self.evaluated += 1;
                     self.patience.exchange_failed();
-                    // What this very step is there to check is broken by the same message.
+                    // What this very step is there to check is broken by the same message; but a rule that only
+                    // warns is made no failure by the step that it was broken in.
                     if let Some(checks) = steps.iter().find_map(|step| step.checks)
                         && !divergence.requirements.contains(&checks)
+                        && strength_of(&[checks]) <= strength_of(&divergence.requirements)
                     {
                         divergence.requirements.push(checks);
                     }
@@ -303,16 +305,17 @@ fn verdict(part: Part, by_rule: bool, requirements: &[RequirementId]) -> Verdict
     if part == Part::Control && !by_rule {
         return Verdict::Inconclusive;
     }
-    let strength = requirements
-        .iter()
-        .filter_map(|id| id.requirement())
-        .map(|requirement| requirement.strength)
-        .max();
-    if strength == Some(Strength::Stated) {
+    if strength_of(requirements) == Some(Strength::Stated) {
         Verdict::Fail
     } else {
         Verdict::Warn
     }
+}
+
+/// The strength of the strongest.
+fn strength_of(requirements: &[RequirementId]) -> Option<Strength> {
+    let known = requirements.iter().filter_map(|id| id.requirement());
+    known.map(|requirement| requirement.strength).max()
 }
 
 /// Where several branches were possible, the divergence allows all of them.

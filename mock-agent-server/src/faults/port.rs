@@ -67,12 +67,6 @@ pub(super) const FAULTS: &[Fault] = &[
         || rule(|variable| port(variable.map(str::trim))),
     ),
     fault(
-        "port-plus-taken",
-        "agent.port.default",
-        "takes a port with a plus in front",
-        || rule(|variable| port(variable.map(|it| it.strip_prefix('+').unwrap_or(it)))),
-    ),
-    fault(
         "port-leading-digits",
         "agent.port.default",
         "takes the digits in front of other letters for a port",

@@ -76,10 +76,10 @@ pub fn lacking(scenario: &Scenario, config: &AgentServerConfig) -> Option<String
         let parts = args.parts.iter().map(|(_, json)| json);
         let mut all: String = texts.chain(parts).map(|text| format!("{text} ")).collect();
         match step.action {
-            Action::Act(Act::AgentServer(AgentServerAct::Call(Endpoint::Register))) if !told => {
-                if args.arguments.is_none() {
-                    all.push_str("${json:arguments}");
-                }
+            Action::Act(Act::AgentServer(AgentServerAct::Call(Endpoint::Register)))
+                if !told && args.arguments.is_none() =>
+            {
+                all.push_str("${json:arguments}");
             }
             Action::Act(Act::AgentServer(
                 AgentServerAct::Call(Endpoint::Run | Endpoint::Enqueue)
