@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -208,6 +208,8 @@ pub enum ReachError {
 
 /// The one port that servers have without being given any: whoever needs it has it alone.
 static DEFAULT_PORT: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+/// It was waited for in vain: what listens there is no server of another run's, which would have gone.
+static TAKEN: AtomicBool = AtomicBool::new(false);
 /// How often, and how long apart, that port is tried until it is free.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -218,12 +220,17 @@ type Alone = tokio::sync::MutexGuard<'static, ()>;
 async fn default_port(patience: &Patience) -> Result<Alone, ReachError> {
     let alone = DEFAULT_PORT.lock().await;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, settings::DEFAULT_PORT));
-    for _ in 0..TRIES {
+    let tries = match TAKEN.load(Ordering::Relaxed) {
+        true => 1,
+        false => TRIES,
+    };
+    for _ in 0..tries {
         match TcpListener::bind(address) {
             Ok(_) => return Ok(alone),
             Err(_) => patience.start().paused(PAUSE).await,
         }
     }
+    TAKEN.store(true, Ordering::Relaxed);
     Err(ReachError::Lacking(format!(
         "needs {address}, where something else listens"
     )))
