@@ -1,6 +1,7 @@
 //! The command line from outside: what other programs rely on.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -171,6 +172,34 @@ fn the_schema_beside_the_scenarios_is_the_one_that_the_loader_keeps() {
         written,
         "write it anew: diverge-conformance lint --schema > scenarios/schema.json"
     );
+}
+
+#[test]
+fn every_scenario_file_is_of_the_schema_and_none_with_a_misspelt_member_is() {
+    let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
+    let read = |path: &Path| std::fs::read_to_string(path).expect("a file beside the scenarios");
+    let schema = read(&Path::new(scenarios).join("schema.json"));
+    let schema = serde_json::from_str(&schema).expect("the schema is JSON");
+    let schema = jsonschema::validator_for(&schema).expect("the schema is one");
+    let yaml = |text: &str| serde_saphyr::from_str::<serde_json::Value>(text).expect("YAML");
+    let files = walkdir::WalkDir::new(scenarios)
+        .into_iter()
+        .map(|entry| entry.expect("a file"));
+    let mut seen = 0;
+    for file in files.filter(|file| file.path().extension().is_some_and(|is| is == "yaml")) {
+        let text = read(file.path());
+        let wrong = schema
+            .iter_errors(&yaml(&text))
+            .map(|error| error.to_string())
+            .next();
+        assert_eq!(wrong, None, "{}", file.path().display());
+        if text.contains("title:") {
+            let misspelt = yaml(&text.replacen("title:", "titel:", 1));
+            assert!(!schema.is_valid(&misspelt), "{}", file.path().display());
+        }
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen} files");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::acts::{Words, verbs};
+use super::codec;
 use super::model::{
     ClientExpectation, ClientMessage, Fixture, Iut, ProxyExpectation, ProxyMessage,
 };
@@ -287,6 +288,22 @@ pub fn json_schema() -> Value {
             }
         }
     }
+    // A case can say which message it is, and then any details may stand beside it.
+    let every = FIELDS.iter().map(|field| field.name).collect::<Vec<_>>();
+    let messages = told.into_iter().flat_map(verbs).map(|verb| verb.key);
+    for verb in [
+        "client sends",
+        "client expects",
+        "proxy sends",
+        "proxy expects",
+    ]
+    .into_iter()
+    .chain(messages)
+    {
+        let mut schema = step_schema(verb, "", &every);
+        schema["properties"][verb] = json!({"type": "string", "pattern": "\\$\\{"});
+        steps.push(schema);
+    }
     let list = json!({"type": "array", "items": {"$ref": "#/$defs/step"}});
     let branches = json!({"type": "array", "items": list, "minItems": 2});
     let object = |key: &str, value: Value, more: Value| {
@@ -321,7 +338,7 @@ pub fn json_schema() -> Value {
     steps.push(object("one of", branches, json!({})));
     steps.push(object(
         "repeat",
-        json!({"type": "integer", "minimum": 1}),
+        json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "\\$\\{"}]}),
         json!({"steps": list}),
     ));
     steps.push(object("not applicable", name.clone(), json!({})));
@@ -330,10 +347,7 @@ pub fn json_schema() -> Value {
         .chain(told.into_iter().filter(|iut| !verbs(*iut).is_empty()))
         .map(Iut::as_str)
         .collect();
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Conformance scenarios",
-        "description": "Conversations that an implementation under test is judged by",
+    let file = json!({
         "type": "object",
         "required": ["iut"],
         "additionalProperties": false,
@@ -346,7 +360,15 @@ pub fn json_schema() -> Value {
                 "additionalProperties": list
             },
             "scenarios": {"type": "array", "items": {"$ref": "#/$defs/scenario"}}
-        },
+        }
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Conformance scenarios",
+        "description": "Conversations that an implementation under test is judged by, or payloads that a codec is",
+        "if": {"properties": {"iut": {"const": Iut::Codec.as_str()}}, "required": ["iut"]},
+        "then": codec::schema::file(),
+        "else": file,
         "$defs": {
             "requirement": {
                 "type": "string",

@@ -33,7 +33,7 @@ pub fn iut_of(source: &Source) -> Option<Iut> {
 }
 
 /// Members that stand in a scenario or, for one case of it, in that case.
-const SHARED: &[&str] = &[
+pub(super) const SHARED: &[&str] = &[
     "requirement",
     "frame",
     "kind",

@@ -5,6 +5,7 @@
 
 mod change;
 mod load;
+pub(super) mod schema;
 
 use std::fmt;
 
