@@ -57,7 +57,7 @@ enum Sort {
     Audio,
 }
 
-/// The whole stream, and its parts for themselves.
+/// A stream as an agent's run sends it, its parts for themselves, and every sort of chunk as often as any other.
 pub fn corpora() -> Vec<Corpus> {
     use Sort::*;
     let parts: &[(&str, &[Sort])] = &[
@@ -93,6 +93,16 @@ pub fn corpora() -> Vec<Corpus> {
             .iter()
             .map(|(name, sorts)| named(name, &|sort| sorts.contains(&sort))),
     );
+    let mut writer = Writer {
+        short: true,
+        ..Writer::default()
+    };
+    let once = || STREAM.iter().map(|(sort, _)| *sort);
+    let alike = (0..40).flat_map(|_| once());
+    corpora.push(Corpus {
+        name: "each alike",
+        chunks: alike.map(|sort| writer.chunk(sort)).collect(),
+    });
     corpora
 }
 
@@ -102,6 +112,8 @@ pub const KINDS: &[ChunkKind] = ChunkKind::ALL;
 #[derive(Default)]
 struct Writer {
     state: u64,
+    /// Whether texts and media are a sixteenth as long.
+    short: bool,
 }
 
 const WORDS: &[&str] = &[
@@ -149,6 +161,11 @@ impl Writer {
     }
 
     fn words(&mut self, count: usize) -> String {
+        let count = if self.short {
+            count.div_ceil(16)
+        } else {
+            count
+        };
         (0..count).map(|_| self.word()).collect()
     }
 
@@ -300,7 +317,7 @@ impl Writer {
     }
 
     fn media(&mut self, kind: &str, member: &str, mime: &str, length: usize) -> String {
-        let data = self.base64(length);
+        let data = self.base64(if self.short { length / 16 } else { length });
         format!(r#"{{"type":"{kind}",{member},"data":"{data}","mimeType":"{mime}"}}"#)
     }
 }

@@ -17,7 +17,7 @@ use criterion::{Criterion, Throughput};
 use diverge_protocol::wire::chunk::{self, Chunk};
 use serde::de::IgnoredAny;
 
-/// The shortest time that each measurement took, by corpus and by what was measured.
+/// The shortest time that each run took, by corpus and by what was measured.
 #[derive(Default)]
 struct Shortest(RefCell<BTreeMap<(&'static str, &'static str), f64>>);
 
@@ -29,22 +29,24 @@ const PORT_ENCODE: &str = "port: encode";
 const IGNORED: &str = "IgnoredAny";
 
 impl Shortest {
-    /// Runs it so many times, and notes how long one took.
+    /// Runs it so many times, and notes the shortest: what else a machine does makes none of them shorter.
     fn timed(
         &self,
         key: (&'static str, &'static str),
         times: u64,
         mut run: impl FnMut(),
     ) -> Duration {
-        let start = Instant::now();
+        let (mut took, mut shortest) = (Duration::ZERO, Duration::MAX);
         for _ in 0..times {
+            let start = Instant::now();
             run();
+            let one = start.elapsed();
+            took += one;
+            shortest = shortest.min(one);
         }
-        let took = start.elapsed();
-        let one = took.as_secs_f64() / times.max(1) as f64;
-        let mut shortest = self.0.borrow_mut();
-        let kept = shortest.entry(key).or_insert(one);
-        *kept = kept.min(one);
+        let mut kept = self.0.borrow_mut();
+        let kept = kept.entry(key).or_insert(f64::INFINITY);
+        *kept = kept.min(shortest.as_secs_f64());
         took
     }
 
@@ -134,7 +136,7 @@ fn table(shortest: &Shortest, corpora: &[corpus::Corpus], events: usize) -> std:
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "\nMB/s by the shortest sample, and how many times the port's or IgnoredAny's speed that is\n"
+        "\nMB/s by the shortest run, and how many times the port's or IgnoredAny's speed that is\n"
     )?;
     writeln!(
         out,

@@ -10,7 +10,7 @@ use super::shape::{self, Shape, Tagged};
 use super::tape::{Build, Play};
 use super::vocabulary::vocabulary;
 
-pub use super::logprob::{Logprob, TopLogprob};
+pub use super::logprob::{Logprob, TokenBytes, TopLogprob};
 pub use super::parts::{Delta, Medium, Notification, Part, ToolCall, ToolResponse, Usage};
 
 vocabulary! {

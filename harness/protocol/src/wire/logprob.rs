@@ -2,19 +2,24 @@
 
 use std::str::FromStr;
 
+use compact_str::CompactString;
 use rust_decimal::Decimal;
 use serde::Serialize;
+use smallvec::SmallVec;
 
 use super::shape::{Object, Shape, optional, required};
 use super::tape::{Fill, Play};
+
+/// A token's bytes. Like its text, they mostly need no memory of their own.
+pub type TokenBytes = SmallVec<[u8; 16]>;
 
 /// A token with its probability, and with those of its rivals. Decimals are written as strings, which no reader rounds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Logprob {
     /// Its text.
-    pub token: String,
+    pub token: CompactString,
     /// Its bytes; text alone may not do for part of a character.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<TokenBytes>,
     /// Its log probability.
     pub logprob: Decimal,
     /// Its rivals in this place.
@@ -25,9 +30,9 @@ pub struct Logprob {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TopLogprob {
     /// Its text.
-    pub token: String,
+    pub token: CompactString,
     /// Its bytes; text alone may not do for part of a character.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<TokenBytes>,
     /// Its log probability, where it is known.
     pub logprob: Option<Decimal>,
 }

@@ -283,9 +283,7 @@ impl<'t> Scanner<'t> {
         let mut digits = 0;
         for points in 0..2 {
             let start = at;
-            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-                at += 1;
-            }
+            at += leading_digits(bytes, at);
             digits += at - start;
             if at == start || digits > 28 {
                 return None;
@@ -313,29 +311,25 @@ impl<'t> Scanner<'t> {
     pub fn plain_bytes(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
-        loop {
-            let start = at;
-            let mut number = 0;
-            while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
-                number = number * 10 + u32::from(digit - b'0');
-                at += 1;
-                if at > start + 3 {
-                    return false;
-                }
-            }
-            let zero_first = at > start + 1 && bytes.get(start) == Some(&b'0');
-            if at == start || number > 255 || zero_first {
-                return false;
-            }
-            match bytes.get(at) {
-                Some(b',') => at += 1,
-                Some(b']') => {
-                    self.at = at + 1;
-                    return true;
-                }
+        // Behind a number there is room for three more bytes where a chunk goes on.
+        while let Some([first, second, third, fourth]) =
+            bytes.get(at..).and_then(<[u8]>::first_chunk)
+        {
+            let (behind, length) = match (first, second, third, fourth) {
+                (b'0'..=b'9', behind @ (b',' | b']'), ..) => (behind, 1),
+                (b'1'..=b'9', b'0'..=b'9', behind @ (b',' | b']'), _) => (behind, 2),
+                (b'1', b'0'..=b'9', b'0'..=b'9', behind @ (b',' | b']'))
+                | (b'2', b'0'..=b'4', b'0'..=b'9', behind @ (b',' | b']'))
+                | (b'2', b'5', b'0'..=b'5', behind @ (b',' | b']')) => (behind, 3),
                 _ => return false,
+            };
+            at += length + 1;
+            if *behind == b']' {
+                self.at = at;
+                return true;
             }
         }
+        false
     }
 
     /// Goes to the value of the next member, if that is one of the object's from the likely one on and written without
@@ -588,6 +582,25 @@ fn special_at_the_end(bytes: &[u8], at: usize) -> usize {
     }
 }
 
+/// How many digits stand from `at` on.
+#[inline]
+fn leading_digits(bytes: &[u8], at: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    let mut end = at;
+    while let Some(eight) = bytes.get(end..).and_then(<[u8]>::first_chunk) {
+        // Digits become 0 to 9; whatever else is there gets its high bit, and can carry only into what stands behind it.
+        let values = u64::from_le_bytes(*eight) ^ (ONES * 0x30);
+        match (values.wrapping_add(ONES * 0x76) | values) & (ONES << 7) {
+            0 => end += 8,
+            others => return end - at + (others.trailing_zeros() / 8) as usize,
+        }
+    }
+    while bytes.get(end).is_some_and(u8::is_ascii_digit) {
+        end += 1;
+    }
+    end - at
+}
+
 const fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
@@ -665,7 +678,8 @@ mod tests {
         fn what_is_passed_as_plain_is_what_it_is_taken_for(
             bytes in r"\[[0-9, ]{0,12}\]?", decimal in r#""?-?[0-9.e]{0,32}"?"#
         ) {
-            let mut scanner = Scanner::new(&bytes);
+            let followed = format!("{bytes}   ");
+            let mut scanner = Scanner::new(&followed);
             if scanner.plain_bytes() {
                 let plain = scanner.since(0);
                 prop_assert!(serde_json::from_str::<Vec<u8>>(plain).is_ok_and(|all| !all.is_empty()), "{plain}");

@@ -249,8 +249,10 @@ pub struct Tagged {
 pub fn text(bytes: &[u8]) -> Result<&str, Malformed> {
     const ALLOWED: &str = "UTF-8 without a byte order mark";
     let fault = |offset, found| Malformed::bytes(Rule::JsonEncoding, offset, ALLOWED, found);
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| fault(error.valid_up_to(), "bytes that are not UTF-8"))?;
+    let text = simdutf8::basic::from_utf8(bytes).map_err(|_| {
+        let sound = str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        fault(sound, "bytes that are not UTF-8")
+    })?;
     match text.starts_with('\u{feff}') {
         true => Err(fault(0, "a byte order mark")),
         false => Ok(text),

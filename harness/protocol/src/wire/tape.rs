@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use compact_str::CompactString;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
-use super::logprob;
+use super::logprob::{self, TokenBytes};
 use super::scan::Text;
 
 /// What the reader tells of a text as it goes over it.
@@ -270,11 +271,18 @@ impl Build for Decimal {
     }
 }
 
+impl Build for CompactString {
+    #[inline]
+    fn build(play: &mut Play<'_, '_>) -> Option<CompactString> {
+        play.text().map(CompactString::from)
+    }
+}
+
 /// An array of bytes, which is kept as one value.
-impl Build for Vec<u8> {
-    fn build(play: &mut Play<'_, '_>) -> Option<Vec<u8>> {
+impl Build for TokenBytes {
+    fn build(play: &mut Play<'_, '_>) -> Option<TokenBytes> {
         let raw = play.raw()?.as_bytes();
-        let mut bytes = Vec::with_capacity(raw.len() / 3);
+        let mut bytes = TokenBytes::new();
         let (mut number, mut digits) = (0u8, false);
         for byte in raw {
             match byte {
