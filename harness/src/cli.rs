@@ -14,6 +14,7 @@ use diverge_protocol::wire::agent_event::EventRevision;
 
 use crate::commands;
 use crate::decode::Surface;
+use crate::kinds;
 use crate::order::Shard;
 use crate::report::ReportTarget;
 use crate::verdict::Exit;
@@ -66,6 +67,15 @@ enum Command {
     EmitEvents {
         /// The emitter; without it, the reference
         name: Option<String>,
+    },
+    /// Serves as an in-tree reference, told where to be by its environment like any launched implementation
+    #[command(hide = true)]
+    Serve {
+        /// Which: provider, proxy or agent-server
+        role: commands::Role,
+        /// Have this fault
+        #[arg(long, value_name = "NAME")]
+        fault: Option<String>,
     },
     /// Writes reports of runs that were recorded with `run --report json=PATH`: of one, or of several side by side
     Report(ReportArgs),
@@ -147,6 +157,8 @@ pub enum IutArg {
     AgentServer,
     /// A program that writes a stream of agent events
     Events,
+    /// A client, a provider, a proxy and an agent server in a row, judged at every link
+    Chain,
 }
 
 impl IutArg {
@@ -158,6 +170,7 @@ impl IutArg {
             Self::Codec => Iut::Codec,
             Self::AgentServer => Iut::AgentServer,
             Self::Events => Iut::Events,
+            Self::Chain => Iut::Chain,
         }
     }
 }
@@ -219,13 +232,23 @@ impl EventsRevisionArg {
     diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl\n  \
     diverge-conformance run codec --launch './my-codec'\n  \
     diverge-conformance run codec --launch './my-codec' --cases 10000 --seed 7\n  \
-    diverge-conformance run events --launch 'my-agent --events'")]
+    diverge-conformance run events --launch 'my-agent --events'\n  \
+    diverge-conformance run chain --provider './my-provider' --proxy './my-proxy'")]
 pub struct RunArgs {
     /// What is judged; without it, everything that is built, each by its in-tree reference
     pub iut: Option<IutArg>,
     /// Start the implementation with this command
     #[arg(long, value_name = "COMMAND", conflicts_with = "url", requires = "iut")]
     pub launch: Option<String>,
+    /// `run chain` only: the provider's command; whoever has none is the in-tree reference
+    #[arg(long, value_name = "COMMAND")]
+    pub provider: Option<String>,
+    /// `run chain` only: the proxy's command
+    #[arg(long, value_name = "COMMAND")]
+    pub proxy: Option<String>,
+    /// `run chain` only: the agent server's command
+    #[arg(long, value_name = "COMMAND")]
+    pub agent_server: Option<String>,
     /// Judge the implementation that runs at this address
     #[arg(long, value_name = "URL", requires = "iut")]
     pub url: Option<String>,
@@ -399,6 +422,7 @@ fn surfaces() -> impl TypedValueParser<Value = Surface> {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    kinds::chain::is_command_line();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -432,6 +456,7 @@ pub fn main() -> ExitCode {
             Command::Coverage => commands::coverage(),
             Command::Check(args) => commands::check(&args),
             Command::EmitEvents { name } => commands::emit(name.as_deref()),
+            Command::Serve { role, fault } => commands::serve(role, fault).await,
             Command::Diff(args) => commands::diff(&args),
             Command::Report(args) => commands::report(&args),
             Command::Codec { name } => commands::codec(name.as_deref()).await,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use diverge_protocol::scenario::Fixture;
+use diverge_protocol::scenario::{Fixture, replace};
 use serde::Deserialize;
 
 /// `conformance.toml`.
@@ -15,6 +15,8 @@ pub struct Config {
     /// `[agent-server]`.
     #[serde(rename = "agent-server")]
     pub agent_server: AgentServerConfig,
+    /// `[chain]`.
+    pub chain: ChainConfig,
 }
 
 /// Why a configuration file could not be had.
@@ -63,6 +65,89 @@ pub struct AgentServerConfig {
     pub refused_arguments: Option<serde_json::Value>,
     /// `[agent-server.messages]`.
     pub messages: Messages,
+}
+
+/// The commands that are launched in a chain; for whom there is none, the in-tree reference takes part.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ChainConfig {
+    /// The provider's.
+    pub provider: Option<String>,
+    /// The proxy's.
+    pub proxy: Option<String>,
+    /// The agent server's.
+    pub agent_server: Option<String>,
+}
+
+impl ChainConfig {
+    /// The parties by name, each with its command where it is launched.
+    #[must_use]
+    pub fn parties(&self) -> [(&'static str, Option<&str>); 3] {
+        [
+            ("provider", self.provider.as_deref()),
+            ("proxy", self.proxy.as_deref()),
+            ("agent-server", self.agent_server.as_deref()),
+        ]
+    }
+
+    /// Who is who, for the head of a report; none where nobody is launched.
+    #[must_use]
+    pub fn in_words(&self) -> Option<String> {
+        let parties = self.parties();
+        parties
+            .iter()
+            .any(|(_, command)| command.is_some())
+            .then(|| {
+                let words = parties.map(|(name, command)| match command {
+                    Some(command) => format!("{name} `{command}`"),
+                    None => format!("the in-tree {name}"),
+                });
+                words.join(", ")
+            })
+    }
+}
+
+impl AgentServerConfig {
+    /// What `${name}` stands for in a scenario, as it stands in JSON, behind the key that it comes from; none where the
+    /// name is of nothing that an agent server is told.
+    #[must_use]
+    pub fn told(&self, name: &str) -> Option<(String, Option<String>)> {
+        let json = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+        Some(match name {
+            "json:arguments" => ("[agent-server] arguments".into(), json(&self.arguments)),
+            "json:refused_arguments" => (
+                "[agent-server] refused_arguments".into(),
+                json(&self.refused_arguments),
+            ),
+            name => {
+                let name = name.strip_prefix("message.")?;
+                let key = format!("[agent-server.messages] {name}");
+                (key, self.messages.get(name).map(inside_json))
+            }
+        })
+    }
+
+    /// What the first of the names in `text` lacks that stands for nothing here.
+    #[must_use]
+    pub fn lacks(&self, text: &str) -> Option<String> {
+        let mut lacking = None;
+        let _ = replace(text, |name| {
+            if let Some((key, None)) = self.told(name)
+                && lacking.is_none()
+            {
+                lacking = Some(format!("needs {key} in the configuration"));
+            }
+            None
+        });
+        lacking
+    }
+}
+
+/// A text as it stands in a JSON string.
+#[must_use]
+pub(crate) fn inside_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// Texts of messages that make the program do something in particular.

@@ -137,6 +137,11 @@ pub enum PlugError {
     /// An implementation of this kind is not started in this process.
     #[error("{} is no server in this process; give the command that starts it", .0.as_str())]
     NotInProcess(Iut),
+    /// A chain that is to be had like a single implementation.
+    #[error(
+        "a chain is several programs: --provider, --proxy and --agent-server each give the command of one"
+    )]
+    NotAlone,
     /// An implementation that serves one connection in its life.
     #[error(
         "an {} that runs already can play one scenario: select it with --scenario ID, or let --launch start one for each",

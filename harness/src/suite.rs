@@ -107,8 +107,7 @@ fn in_their_revisions(scenarios: Vec<Scenario>) -> Vec<Arc<Scenario>> {
 /// # Errors
 /// When it cannot be read, or every mistake in it.
 pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
-    let told = [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client];
-    let library: Vec<_> = told.into_iter().flat_map(sources).collect();
+    let library: Vec<_> = Iut::CONVERSING.into_iter().flat_map(sources).collect();
     let suite = Suite::load_beside(&[read(path)?], &library).map_err(SelectError::Mistakes)?;
     Ok(in_their_revisions(suite.scenarios))
 }
@@ -244,7 +243,7 @@ impl Scored {
     /// Mistakes in the built-in files, which the tests rule out.
     pub fn freeze(revision: Revision) -> Result<String, Vec<Mistake>> {
         let mut ids = Vec::new();
-        for iut in [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client] {
+        for iut in Iut::CONVERSING {
             let scenarios = built_in(iut)?;
             let of_it = scenarios.iter().filter(|it| it.revision == revision);
             ids.extend(of_it.map(|it| it.id.clone()));

@@ -71,6 +71,32 @@ fn the_configuration_loads_as_it_is_and_with_every_key_that_it_explains() {
 }
 
 #[test]
+fn an_agent_servers_configuration_loads_with_every_key_that_it_explains() {
+    let directory = directory();
+    init(directory.path(), &["agent-server"]);
+    let path = directory.path().join("conformance.toml");
+    let text = fs::read_to_string(&path).expect("it is there");
+    let keys = text.lines().map(|line| match line.strip_prefix("# ") {
+        Some(key) if key.contains(" = ") => key,
+        _ => line,
+    });
+    fs::write(&path, keys.collect::<Vec<_>>().join("\n")).expect("there is room");
+    let told = Config::load(&path).expect("every key is one").agent_server;
+    assert!(told.arguments.is_some() && told.refused_arguments.is_some());
+    for text in ["ordinary", "tool", "long", "holding", "failing"] {
+        assert!(told.messages.get(text).is_some(), "{text}");
+    }
+}
+
+#[test]
+fn no_tests_are_written_for_a_chain() {
+    let directory = directory();
+    let (output, said) = init(directory.path(), &["chain"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(!directory.path().join("conformance.toml").exists());
+}
+
+#[test]
 fn what_is_there_is_not_written_over_unless_that_is_asked_for() {
     let directory = directory();
     let path = directory.path().join("conformance.toml");

@@ -24,6 +24,12 @@ struct File {
 }
 
 pub(crate) fn init(args: &InitArgs) -> Exit {
+    if args.iut.iut() == Iut::Chain {
+        complain(
+            "a chain is several programs, and `init` writes the tests of one: name its kind instead",
+        );
+        return Exit::Usage;
+    }
     let files = files(args);
     let there: Vec<&File> = files.iter().filter(|file| file.path.exists()).collect();
     if !args.force && !there.is_empty() {
@@ -57,16 +63,19 @@ fn files(args: &InitArgs) -> Vec<File> {
         path: args.directory.join(path),
         text: fill(template, iut, &args.launch),
     };
-    let (tests, config) = if iut == Iut::Provider {
-        (
+    let (tests, config) = match iut {
+        Iut::Provider => (
             include_str!("../../templates/provider.rs"),
             include_str!("../../templates/provider.toml"),
-        )
-    } else {
-        (
+        ),
+        Iut::AgentServer => (
+            include_str!("../../templates/conformance.rs"),
+            include_str!("../../templates/agent-server.toml"),
+        ),
+        _ => (
             include_str!("../../templates/conformance.rs"),
             include_str!("../../templates/bare.toml"),
-        )
+        ),
     };
     let mut files = vec![
         file(TESTS, tests),
@@ -99,6 +108,7 @@ fn fill(template: &str, iut: Iut, command: &str) -> String {
         Iut::Client => "Client",
         Iut::Codec => "Codec",
         Iut::Events => "Events",
+        Iut::Chain => "Chain",
     };
     // A JSON text is one of YAML, TOML and Rust as well, for what a command line or a path can hold.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();

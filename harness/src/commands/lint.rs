@@ -44,7 +44,7 @@ pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
         }
     };
     if files.is_empty() {
-        for iut in [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client] {
+        for iut in Iut::CONVERSING {
             let told = suite::built_in(iut).map_err(SelectError::Mistakes);
             check(told.map(|scenarios| Proved::new(&scenarios, probes::unsound_probes)));
         }

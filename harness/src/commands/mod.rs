@@ -11,6 +11,7 @@ mod lint;
 mod mutants;
 mod report;
 mod run;
+mod serve;
 
 pub(crate) use catalogue::{coverage, explain, list};
 pub(crate) use check::check;
@@ -22,6 +23,7 @@ pub(crate) use lint::{freeze, lint};
 pub(crate) use mutants::mutants;
 pub(crate) use report::report;
 pub(crate) use run::run;
+pub(crate) use serve::{Role, serve};
 
 use crate::suite::SelectError;
 use crate::verdict::Exit;

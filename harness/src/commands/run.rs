@@ -32,6 +32,18 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
         complain("--cases says how much is generated for `run codec`, and nothing else has any");
         return Exit::Usage;
     }
+    let in_chain = [&args.provider, &args.proxy, &args.agent_server];
+    let of_chain = args.iut.is_some_and(|iut| iut.iut() == Iut::Chain);
+    if in_chain.into_iter().any(Option::is_some) && !of_chain {
+        complain(
+            "--provider, --proxy and --agent-server launch the parties of `run chain`; elsewhere --launch does",
+        );
+        return Exit::Usage;
+    }
+    if of_chain && (args.launch.is_some() || args.url.is_some()) {
+        complain(&PlugError::NotAlone.to_string());
+        return Exit::Usage;
+    }
     let parts = match parts(args) {
         Ok(parts) => parts,
         Err(NotRun::Selection(error)) => return complain_of(&error),
@@ -255,17 +267,24 @@ fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
             Err(error) => return Err(NotRun::Selection(error)),
         };
         let trials = trials.into_iter().filter_map(|trial| arranged(args, trial));
-        parts.extend(trials.map(|trial| Part {
-            heading: Heading {
-                iut: trial.iut(),
-                revision: trial.revision(),
-                subject: setting.plug.in_words(),
-                replay: replay(args, trial.as_ref()),
-                scenarios: trial.scenarios(),
-                unscored: unscored(trial.as_ref(), kind),
-                secrets: vec![setting.config.provider.credential.clone()],
-            },
-            trial,
+        parts.extend(trials.map(|trial| {
+            Part {
+                heading: Heading {
+                    iut: trial.iut(),
+                    revision: trial.revision(),
+                    subject: setting
+                        .config
+                        .chain
+                        .in_words()
+                        .filter(|_| trial.iut() == Iut::Chain)
+                        .unwrap_or_else(|| setting.plug.in_words()),
+                    replay: replay(args, trial.as_ref()),
+                    scenarios: trial.scenarios(),
+                    unscored: unscored(trial.as_ref(), kind),
+                    secrets: vec![setting.config.provider.credential.clone()],
+                },
+                trial,
+            }
         }));
     }
     match (parts.is_empty(), nothing) {
@@ -326,12 +345,24 @@ fn setting(args: &RunArgs, kind: &dyn Kind) -> Result<Setting, String> {
     if args.url.is_some() && only_launched {
         return Err(PlugError::NoAddress(kind.iut()).to_string());
     }
-    let in_tree = args.launch.is_none() && args.url.is_none();
+    let launched = [&args.launch, &args.url, &args.agent_server];
+    let in_tree = launched.into_iter().all(Option::is_none);
     let config = match &args.config {
         Some(path) => Config::load(path).map_err(|error| error.to_string())?,
         None if in_tree => kind.in_tree(),
         None => Config::default(),
     };
+    let mut config = config;
+    let chain = &mut config.chain;
+    for (told, asked) in [
+        (&mut chain.provider, &args.provider),
+        (&mut chain.proxy, &args.proxy),
+        (&mut chain.agent_server, &args.agent_server),
+    ] {
+        if asked.is_some() {
+            told.clone_from(asked);
+        }
+    }
     let plug = match (&args.launch, &args.url, &args.mutant) {
         (Some(command), _, _) => Plug::Launch(command.clone()),
         (_, Some(url), _) => Plug::Url(url.clone()),
@@ -373,6 +404,9 @@ fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
     };
     flag("--launch", args.launch.clone());
     flag("--url", args.url.clone());
+    flag("--provider", args.provider.clone());
+    flag("--proxy", args.proxy.clone());
+    flag("--agent-server", args.agent_server.clone());
     flag("--mutant", args.mutant.clone());
     if trial.revision() == Some(Revision::Path) {
         flag("--revision", Some("path".to_owned()));

@@ -237,7 +237,7 @@ async fn default_port(patience: &Patience) -> Result<Alone, ReachError> {
 }
 
 impl Way {
-    fn of(plug: &Plug) -> Result<Self, PlugError> {
+    pub(super) fn of(plug: &Plug) -> Result<Self, PlugError> {
         Ok(match plug {
             Plug::Reference(None) => Self::Reference(Behaviour::Conforming),
             Plug::Reference(Some(mutant)) => {
@@ -259,6 +259,22 @@ impl Way {
                 Self::Url(address.ok_or_else(|| PlugError::Address(url.clone()))?)
             }
             Plug::InProcess(_) => return Err(PlugError::NotInProcess(Iut::AgentServer)),
+        })
+    }
+
+    /// Starts a server on a free port.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) async fn start_anywhere(
+        &self,
+        revision: Revision,
+        patience: &Patience,
+    ) -> Result<Subject, PlugError> {
+        let started = self.start(&Given::Free, None, revision, patience).await;
+        started.map_err(|error| match error {
+            ReachError::Plug(error) => error,
+            ReachError::Lacking(why) => PlugError::Listen(io::Error::other(why)),
         })
     }
 

@@ -5,6 +5,7 @@
 //! module here and a line in [`all`].
 
 pub mod agent_server;
+pub mod chain;
 pub mod codec;
 mod each;
 pub mod events;
@@ -181,6 +182,7 @@ pub fn all() -> &'static [&'static dyn Kind] {
         &provider::Provider,
         &codec::Codecs,
         &agent_server::AgentServer,
+        &chain::Chain,
         &events::Events,
     ]
 }

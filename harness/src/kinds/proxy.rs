@@ -144,7 +144,7 @@ pub enum Way {
 }
 
 impl Way {
-    fn of(plug: &Plug) -> Result<Self, PlugError> {
+    pub(super) fn of(plug: &Plug) -> Result<Self, PlugError> {
         Ok(match plug {
             Plug::Reference(None) => Self::Reference(Behaviour::Conforming),
             Plug::Reference(Some(mutant)) => {

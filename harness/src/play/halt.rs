@@ -11,6 +11,8 @@ pub(crate) enum Halt {
     Diverged(Box<Divergence>),
     /// Something is not there that the scenario needs.
     NotApplicable(String),
+    /// What a step is about was over before the harness came to it.
+    TooLate(String),
     /// The implementation cannot be reached.
     Unreachable(String),
     /// The scenario asks for something that makes no sense at this point.

@@ -12,6 +12,7 @@ use diverge_protocol::scenario::{Action, Step};
 
 pub(crate) use agent_server::{lacking as agent_server_lacking, play as agent_server};
 pub use patience::Patience;
+pub(crate) use provider::{Parties, chain, chain_lacking};
 pub use provider::{lacking, play};
 pub(crate) use proxy::play as proxy;
 

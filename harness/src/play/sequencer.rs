@@ -280,6 +280,10 @@ impl<'a, S: Scene> Sequencer<'a, S> {
                 outcome.verdict = Verdict::NotApplicable;
                 outcome.message = Some(why);
             }
+            Some(Halt::TooLate(why)) => {
+                outcome.verdict = Verdict::Inconclusive;
+                outcome.message = Some(why);
+            }
             Some(Halt::Diverged(mut divergence)) => {
                 if divergence.requirements.is_empty() {
                     divergence

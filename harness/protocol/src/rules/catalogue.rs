@@ -16,6 +16,7 @@ const EMBEDDED: &[&str] = &[
     include_str!("agent-server.toml"),
     include_str!("codec.toml"),
     include_str!("events.toml"),
+    include_str!("chain.toml"),
 ];
 
 /// How firmly a requirement stands, which decides whether breaking it fails a run or only warns; the firmest is the
@@ -59,17 +60,29 @@ pub enum Iut {
     Codec,
     /// A stream of agent events.
     Events,
+    /// A chain of a client, a provider, a proxy and an agent server.
+    Chain,
 }
 
 impl Iut {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Provider,
         Self::Proxy,
         Self::AgentServer,
         Self::Client,
         Self::Codec,
         Self::Events,
+        Self::Chain,
+    ];
+
+    /// The kinds whose scenarios are conversations, in files.
+    pub const CONVERSING: [Self; 5] = [
+        Self::Provider,
+        Self::Proxy,
+        Self::AgentServer,
+        Self::Client,
+        Self::Chain,
     ];
 
     /// The kind's name on the command line, in the catalogue's data and at the head of scenario ids.
@@ -82,6 +95,7 @@ impl Iut {
             Self::Client => "client",
             Self::Codec => "codec",
             Self::Events => "events",
+            Self::Chain => "chain",
         }
     }
 }

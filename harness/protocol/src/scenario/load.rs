@@ -184,10 +184,9 @@ impl Loader {
             );
             return Vec::new();
         };
-        let told = [Iut::Provider, Iut::Proxy, Iut::AgentServer, Iut::Client];
-        let mut told = told
-            .into_iter()
-            .filter(|iut| *iut == Iut::Provider || !acts::verbs(*iut).is_empty());
+        let mut told = Iut::CONVERSING.into_iter().filter(|iut| {
+            matches!(iut, Iut::Provider | Iut::Chain) || !acts::verbs(*iut).is_empty()
+        });
         let Some(iut) = told
             .clone()
             .find(|iut| iut_node.text() == Some(iut.as_str()))
@@ -204,9 +203,9 @@ impl Loader {
         };
         let revision = match members.get("revision").map(|node| (node, node.text())) {
             None | Some((_, Some("scope"))) => Revision::Scope,
-            Some((_, Some("path"))) if iut != Iut::Provider => Revision::Path,
+            Some((_, Some("path"))) if !matches!(iut, Iut::Provider | Iut::Chain) => Revision::Path,
             Some((node, _)) => {
-                let why = if iut == Iut::Provider {
+                let why = if matches!(iut, Iut::Provider | Iut::Chain) {
                     "providers have the revision `scope` alone".to_owned()
                 } else {
                     "expected `scope` or `path`".to_owned()
@@ -704,10 +703,12 @@ impl Loader {
             let whole = [&step.args.arguments, &step.args.json]
                 .into_iter()
                 .flatten();
-            if matches!(
-                step.action,
-                Action::ClientSends(super::model::ClientMessage::Run)
-            ) && whole.clone().count() > 0
+            if scenario.iut == Iut::Provider
+                && matches!(
+                    step.action,
+                    Action::ClientSends(super::model::ClientMessage::Run)
+                )
+                && whole.clone().count() > 0
                 && !whole.clone().any(|text| text.contains("${token}"))
             {
                 fixes_arguments = Some(

@@ -155,21 +155,22 @@ pub(super) fn proxy_expects(expectation: ProxyExpectation) -> &'static [&'static
 
 /// The keys of a step in scenarios of a kind, and what each is for.
 pub(super) fn step_keys(iut: Iut) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let provider = if iut == Iut::Provider {
-        PROVIDER_KEYS
-    } else {
-        &[]
+    let (client, proxy): (&[_], &[_]) = match iut {
+        Iut::Provider => (CLIENT_KEYS, PROXY_KEYS),
+        Iut::Chain => (CLIENT_KEYS, &[]),
+        _ => (&[], &[]),
     };
     let told = verbs(iut).iter().map(|verb| (verb.key, verb.about));
-    provider
+    client
         .iter()
+        .chain(proxy)
         .copied()
         .chain(told)
         .chain(COMMON_KEYS.iter().copied())
 }
 
-/// The keys of what happens in scenarios for providers.
-const PROVIDER_KEYS: &[(&str, &str)] = &[
+/// The keys of what a client does in scenarios for providers and for chains.
+const CLIENT_KEYS: &[(&str, &str)] = &[
     (
         "client connects",
         "the client opens a WebSocket: `authorized`, or `bare` without the credential",
@@ -181,6 +182,10 @@ const PROVIDER_KEYS: &[(&str, &str)] = &[
     ),
     ("client sends", "the client sends this message"),
     ("client expects", "the client must receive this"),
+];
+
+/// The keys of what a proxy does in scenarios for providers.
+const PROXY_KEYS: &[(&str, &str)] = &[
     ("proxy sends", "the proxy sends this message"),
     ("proxy expects", "the proxy must receive this"),
     (
@@ -345,6 +350,7 @@ pub fn json_schema() -> Value {
     let fixtures: Vec<_> = Fixture::ALL.iter().map(|(_, key)| *key).collect();
     let kinds: Vec<&str> = std::iter::once(Iut::Provider)
         .chain(told.into_iter().filter(|iut| !verbs(*iut).is_empty()))
+        .chain([Iut::Chain])
         .map(Iut::as_str)
         .collect();
     let file = json!({

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::super::describe::shorten;
 use super::super::halt::{Halt, Peek};
 use super::judge::Answer;
-use super::stage::Called;
+use super::stage::{Called, Stream};
 use super::{Player, script};
 
 /// An answer in words.
@@ -37,6 +37,7 @@ impl Player<'_> {
             AgentServerAct::End => self.peek_end(at, blamed),
             AgentServerAct::NoAnswer => Ok(match &self.stage.calls[at].answer {
                 Some(answer) => {
+                    self.in_time(at, answer)?;
                     let received = in_words(answer);
                     Peek::other("no answer yet", &received, Some(answer.seq), blamed)
                 }
@@ -107,8 +108,33 @@ impl Player<'_> {
             self.stage.calls[at].read = true;
             return Ok(Peek::Met);
         }
+        if matches!(args.answer.as_deref(), Some("delivered" | "dequeued")) {
+            self.in_time(at, answer)?;
+        }
         let received = in_words(answer);
         Ok(Peek::other(&allowed, &received, Some(answer.seq), blamed))
+    }
+
+    /// Fails where an answer says that there is no loop, and the loop that the step is about had come to its end: on a busy
+    /// machine the harness may have been slower than the program.
+    fn in_time(&self, at: usize, answer: &Answer) -> Result<(), Halt> {
+        let idle = match self.stage.calls[at].endpoint {
+            Endpoint::Enqueue => Fate::decode(&answer.body) == Ok(Fate::Missed),
+            Endpoint::Dequeue => Outcome::decode(&answer.body) == Ok(Outcome::Empty),
+            _ => false,
+        };
+        let mut calls = self.stage.calls.iter().rev();
+        let stream: Option<&Stream> = calls.find_map(|it| it.stream.as_ref());
+        let ended = stream.and_then(|stream| stream.ended.as_ref());
+        let over = ended.is_some_and(|(seq, _)| *seq < answer.seq);
+        if idle && answer.is_success() && over {
+            return Err(Halt::TooLate(
+                "the loop was over before what the scenario does in it had come; a program that stays in it for longer \
+                 tells more"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     fn peek_stream(&mut self, at: usize, blamed: Option<RequirementId>) -> Peek {

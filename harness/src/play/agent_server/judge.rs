@@ -36,21 +36,21 @@ const DEPENDENCY: [&str; 5] = ["image", "memory", "disk", "arguments", "database
 
 /// An answer, whole.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(in crate::play) struct Answer {
     pub seq: u64,
     pub status: u16,
     pub body: bytes::Bytes,
 }
 
 impl Answer {
-    pub(super) fn is_success(&self) -> bool {
+    pub(in crate::play) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
 /// Holds an agent server to the rules.
 #[derive(Debug)]
-pub(super) struct Judge {
+pub(in crate::play) struct Judge {
     revision: Revision,
     chunks: ChunkStream,
     /// The call whose stream is the loop's.
@@ -62,7 +62,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(revision: Revision) -> Self {
+    pub(in crate::play) fn new(revision: Revision) -> Self {
         Self {
             revision,
             chunks: ChunkStream::new(revision),
@@ -109,13 +109,13 @@ impl Judge {
     }
 
     /// A message is sent to join.
-    pub(super) fn joins(&mut self, body: &[u8]) -> Option<Joined> {
+    pub(in crate::play) fn joins(&mut self, body: &[u8]) -> Option<Joined> {
         let message = self.message(body)?;
         Some(self.chunks.joined(message))
     }
 
     /// A call for a loop was answered with success; of two streams at once, the first is the loop's.
-    pub(super) fn begins(
+    pub(in crate::play) fn begins(
         &mut self,
         seq: u64,
         call: usize,
@@ -151,7 +151,7 @@ impl Judge {
     }
 
     /// An event came on the stream of a call.
-    pub(super) fn event(&mut self, seq: u64, call: usize, event: &Event) {
+    pub(in crate::play) fn event(&mut self, seq: u64, call: usize, event: &Event) {
         match event.name.as_deref() {
             Some(b"error") => {
                 let received = "an event of that name";
@@ -169,7 +169,7 @@ impl Judge {
     }
 
     /// A stream came to its end.
-    pub(super) fn ends(&mut self, seq: u64, call: usize, ending: Ending, cut_short: bool) {
+    pub(in crate::play) fn ends(&mut self, seq: u64, call: usize, ending: Ending, cut_short: bool) {
         if ending == Ending::CutOff {
             self.flag(
                 seq,
@@ -190,7 +190,7 @@ impl Judge {
     }
 
     /// A stream's reader left.
-    pub(super) fn dropped(&mut self, seq: u64, call: usize) {
+    pub(in crate::play) fn dropped(&mut self, seq: u64, call: usize) {
         self.over(seq, call, Ending::CutOff);
     }
 
@@ -202,7 +202,7 @@ impl Judge {
     }
 
     /// A call was answered, whole.
-    pub(super) fn answered(
+    pub(in crate::play) fn answered(
         &mut self,
         endpoint: Endpoint,
         asked: &[u8],
@@ -325,7 +325,7 @@ impl Judge {
     }
 
     /// Nothing is to come any more.
-    pub(super) fn settled(&mut self, seq: u64) {
+    pub(in crate::play) fn settled(&mut self, seq: u64) {
         self.chunks.settled(seq, &mut self.violations);
     }
 }

@@ -1,7 +1,8 @@
 //! Plays a scenario against an agent server: the harness is the proxy, and calls.
 
 mod expect;
-mod judge;
+pub(super) mod hear;
+pub(super) mod judge;
 mod stage;
 
 use std::time::Duration;
@@ -19,8 +20,9 @@ use super::Played;
 use super::halt::{Halt, Peek, diverged};
 use super::patience::{Patience, Wait};
 use super::sequencer::{self, Scene};
-use crate::config::AgentServerConfig;
+use crate::config::{AgentServerConfig, inside_json};
 use crate::kinds::agent_server::{Given, Way};
+use crate::verdict::{Outcome, Verdict};
 
 /// The text and the key of a message that says nothing of them.
 const ORDINARY: &str = "ordinary";
@@ -28,19 +30,40 @@ const KEY: &str = "first";
 /// How many answers tell that the calls before were taken in.
 const CATCHING_UP: u32 = 3;
 
-/// Plays `scenario` against an agent server that is had in this `way`.
+/// How often a scenario is played whose loop was over too soon.
+const ATTEMPTS: u32 = 3;
+
+/// Plays `scenario` against an agent server that is had in this `way`; again where its loop was over too soon, and another
+/// server can be had.
 pub async fn play(
     scenario: &Scenario,
     way: &Way,
     config: &AgentServerConfig,
     patience: &Patience,
 ) -> Played {
+    let mut attempts = match way {
+        Way::Url(_) => 1,
+        Way::Reference(_) | Way::Launch(..) => ATTEMPTS,
+    };
+    loop {
+        let played = once(scenario, way, config, patience).await;
+        attempts -= 1;
+        match &played {
+            Played::Judged(outcome) if outcome.verdict == Verdict::Inconclusive && attempts > 0 => {
+            }
+            _ => return played,
+        }
+    }
+}
+
+async fn once(
+    scenario: &Scenario,
+    way: &Way,
+    config: &AgentServerConfig,
+    patience: &Patience,
+) -> Played {
     if let Some(why) = lacking(scenario, config) {
-        let outcome = crate::verdict::Outcome::unplayed(
-            scenario,
-            crate::verdict::Verdict::NotApplicable,
-            why,
-        );
+        let outcome = Outcome::unplayed(scenario, Verdict::NotApplicable, why);
         return Played::Judged(Box::new(outcome));
     }
     let mut stage = Stage::new(way, patience, scenario.revision);
@@ -90,30 +113,7 @@ pub fn lacking(scenario: &Scenario, config: &AgentServerConfig) -> Option<String
             }
             _ => {}
         }
-        // What a name stands for is found in the configuration, or is what is lacking.
-        let _ = replace(&all, |name| {
-            let (there, key) = match name {
-                "json:arguments" => (
-                    config.arguments.is_some(),
-                    "[agent-server] arguments".into(),
-                ),
-                "json:refused_arguments" => (
-                    config.refused_arguments.is_some(),
-                    "[agent-server] refused_arguments".into(),
-                ),
-                name => {
-                    let key = name.strip_prefix("message.")?;
-                    (
-                        config.messages.get(key).is_some(),
-                        format!("[agent-server.messages] {key}"),
-                    )
-                }
-            };
-            if !there && lacking.is_none() {
-                lacking = Some(format!("needs {key} in the configuration"));
-            }
-            None
-        });
+        lacking = lacking.take().or_else(|| config.lacks(&all));
     });
     lacking
 }
@@ -130,12 +130,6 @@ fn script(why: impl Into<String>) -> Halt {
     Halt::Script(why.into())
 }
 
-/// A text as it stands in a JSON string.
-fn inside(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
 impl Player<'_> {
     /// `text` with its `${…}` filled in.
     fn fill(&self, text: &str) -> Result<String, Halt> {
@@ -143,15 +137,9 @@ impl Player<'_> {
         let filled = replace(text, |name| {
             let value = match name {
                 "port" => Some(self.port.to_string()),
-                "json:arguments" => self.config.arguments.as_ref().map(ToString::to_string),
-                "json:refused_arguments" => {
-                    let arguments = self.config.refused_arguments.as_ref();
-                    arguments.map(ToString::to_string)
-                }
-                name => match name.split_once([':', '.']) {
-                    Some(("fill", count)) => count.parse().ok().map(|count| "a".repeat(count)),
-                    Some(("message", key)) => self.config.messages.get(key).map(inside),
-                    _ => None,
+                name => match name.strip_prefix("fill:") {
+                    Some(count) => count.parse().ok().map(|count| "a".repeat(count)),
+                    None => self.config.told(name).and_then(|(_, value)| value),
                 },
             };
             if value.is_none() {
@@ -185,7 +173,7 @@ impl Player<'_> {
 
     fn usual(&self, endpoint: Endpoint, args: &Args) -> String {
         let path = self.stage.revision == Revision::Path;
-        let key = inside(args.key.as_deref().unwrap_or(KEY));
+        let key = inside_json(args.key.as_deref().unwrap_or(KEY));
         let text = args.message.as_deref().unwrap_or(ORDINARY);
         let message = match path {
             true => format!(r#"{{"prompt":"${{message.{text}}}"}}"#),

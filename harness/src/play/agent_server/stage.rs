@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use diverge_link::http::{Call, CallError, Method, Response, call_on};
+use diverge_link::http::{Call, Method, call_on};
 use diverge_protocol::rules::{Ending, Joined, RequirementId, Revision};
 use diverge_protocol::transcript::{LinkId, LinkKind, Role, Transcript, What};
 use diverge_protocol::wire::agent_server::Endpoint;
@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::super::halt::{Halt, diverged, divergence_of};
 use super::super::patience::{Began, Patience, Wait};
+use super::hear::{Heard, hear};
 use super::judge::{Answer, Judge};
 use crate::kinds::agent_server::{Given, ReachError, Subject, Way};
 
@@ -24,21 +25,6 @@ const WAITING: usize = 256;
 /// How often a loop that is refused is asked for again, and how long after the refusal.
 const TRIES: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// What the tasks of the calls report.
-#[derive(Debug)]
-enum Report {
-    /// The head of a stream: status and content type.
-    Head(usize, u16, Option<String>),
-    /// Bytes of a stream.
-    Bytes(usize, Bytes),
-    /// The end of a stream.
-    End(usize),
-    /// An answer, whole.
-    Whole(usize, u16, Option<String>, Bytes),
-    /// There is no answer, or not the whole of one.
-    Broken(usize, String),
-}
 
 /// A loop's stream, as far as it has come.
 #[derive(Debug)]
@@ -88,8 +74,8 @@ pub(super) struct Stage<'a> {
     pub reserved: Option<std::net::TcpListener>,
     began: Began,
     judge: Judge,
-    reports: mpsc::Receiver<Report>,
-    to_reports: mpsc::Sender<Report>,
+    reports: mpsc::Receiver<Heard>,
+    to_reports: mpsc::Sender<Heard>,
 }
 
 impl<'a> Stage<'a> {
@@ -200,7 +186,7 @@ impl<'a> Stage<'a> {
                 patience.start().paused(PAUSE).await;
                 answer = diverge_link::http::call(address, call.clone()).await;
             }
-            let last = answered(at, endpoint, answer, &to).await;
+            let last = hear(at, endpoint == Endpoint::Run, answer, &to).await;
             // Nobody listens any more where the scenario is over.
             let _ = to.send(last).await;
         });
@@ -258,19 +244,15 @@ impl<'a> Stage<'a> {
         Ok(true)
     }
 
-    fn received(&mut self, report: Report) {
-        let (Report::Head(at, ..)
-        | Report::Bytes(at, _)
-        | Report::End(at)
-        | Report::Whole(at, ..)
-        | Report::Broken(at, _)) = report;
+    fn received(&mut self, heard: Heard) {
+        let at = heard.at();
         if self.calls[at].dropped {
             return;
         }
         let link = self.calls[at].link;
         let from = Role::AgentServer;
-        match report {
-            Report::Head(_, status, content_type) => {
+        match heard {
+            Heard::Head(_, status, content_type) => {
                 let response = What::Response {
                     status,
                     content_type: content_type.clone(),
@@ -287,7 +269,7 @@ impl<'a> Stage<'a> {
                     ended: None,
                 });
             }
-            Report::Bytes(_, bytes) => {
+            Heard::Bytes(_, bytes) => {
                 let mut events = Vec::new();
                 if let Some(stream) = &mut self.calls[at].stream {
                     stream.reader.push(&bytes, &mut events);
@@ -301,8 +283,8 @@ impl<'a> Stage<'a> {
                     }
                 }
             }
-            Report::End(_) => self.ended(at, Ending::Whole),
-            Report::Whole(_, status, content_type, body) => {
+            Heard::End(_) => self.ended(at, Ending::Whole),
+            Heard::Whole(_, status, content_type, body) => {
                 let response = What::Response {
                     status,
                     content_type,
@@ -319,10 +301,10 @@ impl<'a> Stage<'a> {
                 );
                 called.answer = Some(answer);
             }
-            Report::Broken(_, _) if self.calls[at].stream.is_some() => {
+            Heard::Broken(_, _) if self.calls[at].stream.is_some() => {
                 self.ended(at, Ending::CutOff);
             }
-            Report::Broken(_, why) => {
+            Heard::Broken(_, why) => {
                 let seq = self.record(link, from, What::Broken);
                 self.calls[at].broken = Some((seq, why));
             }
@@ -364,36 +346,5 @@ impl<'a> Stage<'a> {
         let last = self.transcript.events.last().map_or(0, |event| event.seq);
         self.judge.settled(last);
         self.judged()
-    }
-}
-
-/// Reads an answer to its end; a stream is reported as it comes.
-async fn answered(
-    at: usize,
-    endpoint: Endpoint,
-    answer: Result<Response, CallError>,
-    to: &mpsc::Sender<Report>,
-) -> Report {
-    let mut response = match answer {
-        Ok(response) => response,
-        Err(error) => return Report::Broken(at, error.to_string()),
-    };
-    let (status, content_type) = (response.status, response.content_type.clone());
-    if endpoint != Endpoint::Run || !response.is_success() {
-        return match response.bytes().await {
-            Ok(body) => Report::Whole(at, status, content_type, body),
-            Err(error) => Report::Broken(at, error.to_string()),
-        };
-    }
-    let mut report = Report::Head(at, status, content_type);
-    loop {
-        if to.send(report).await.is_err() {
-            return Report::End(at);
-        }
-        report = match response.chunk().await {
-            Ok(Some(bytes)) => Report::Bytes(at, bytes),
-            Ok(None) => return Report::End(at),
-            Err(error) => return Report::Broken(at, error.to_string()),
-        };
     }
 }

@@ -4,6 +4,8 @@
 //! next message of its own stream, and messages of different streams may come in any order. The checkers see every
 //! message the moment it is read, so the first divergence decides.
 
+mod beyond;
+mod chain;
 mod expect;
 mod send;
 mod stage;
@@ -19,6 +21,8 @@ use diverge_protocol::transcript::{Role, Transcript, What};
 use diverge_protocol::wire::frame::FrameType;
 use mock_proxy::Late;
 
+pub(crate) use self::beyond::Parties;
+pub(crate) use self::chain::{lacking as chain_lacking, play as chain};
 use self::expect::due_requirement;
 use self::send::{DEFAULT_CLIENT, DEFAULT_RUN};
 use self::stage::Stage;
@@ -27,7 +31,7 @@ use super::halt::{Halt, Peek, diverged};
 use super::patience::{Patience, Wait};
 use super::sequencer::{self, Scene};
 use super::{Played, describe};
-use crate::config::ProviderConfig;
+use crate::config::{AgentServerConfig, ProviderConfig};
 use crate::kinds::provider::Endpoint;
 use crate::verdict::{Outcome, Verdict};
 
@@ -37,6 +41,8 @@ const CLOSING: Duration = Duration::from_millis(250);
 /// The client and the proxies, the provider between them, and what has happened.
 struct Player<'a> {
     config: &'a ProviderConfig,
+    /// What the agent server of a chain is told.
+    agent: Option<&'a AgentServerConfig>,
     stage: Stage<'a>,
     captures: HashMap<String, String>,
 }
@@ -57,6 +63,7 @@ pub async fn play(
     }
     let mut player = Player {
         config,
+        agent: None,
         stage: Stage::new(endpoint, patience, scenario.exclusive),
         captures: HashMap::new(),
     };
@@ -238,6 +245,9 @@ impl Scene for Player<'_> {
     }
 
     fn blamed_for(&self, step: &Step) -> Option<RequirementId> {
+        if self.stage.beyond.is_some() {
+            return self.owed(step);
+        }
         match &step.action {
             Action::ClientExpects(ClientExpectation::Relayed) => {
                 let run = self.run(&step.args).ok()?;
@@ -311,10 +321,16 @@ impl Scene for Player<'_> {
                 break;
             }
         }
-        for proxy in 0..self.stage.proxies.len() {
-            self.close_proxy(proxy).await;
+        if self.stage.beyond.is_none() {
+            for proxy in 0..self.stage.proxies.len() {
+                self.close_proxy(proxy).await;
+            }
         }
-        self.stage.judge_end()
+        let judged = self.stage.judge_end();
+        if let Some(beyond) = self.stage.beyond.take() {
+            beyond.end().await;
+        }
+        judged
     }
 
     fn into_transcript(self) -> Transcript {

@@ -18,6 +18,10 @@ use super::state::{Channel, Opener, Run};
 pub(super) const DEFAULT_RUN: &str = "run";
 pub(super) const DEFAULT_CLIENT: &str = "client";
 
+/// What a client enqueues in a chain where a step does not say it.
+pub(super) const ORDINARY: &str =
+    r#"{"key":"first","content":[{"type":"text","text":"${message.ordinary}"}]}"#;
+
 /// Another form of the credential that is accepted.
 fn respelled(credential: &str, form: &str) -> Option<String> {
     let other_case = |c: char| {
@@ -71,7 +75,7 @@ impl Player<'_> {
                 .map(|volume| volume.mode.other().as_str().to_owned()),
             Some(("mode", key)) => fixture(key).map(|volume| volume.mode.as_str().to_owned()),
             Some(("volume", key)) => fixture(key).map(|volume| volume.name.clone()),
-            Some(_) => None,
+            Some(_) => self.agent.and_then(|agent| agent.told(name)?.1),
         })
     }
 
@@ -136,7 +140,11 @@ impl Player<'_> {
             ClientMessage::Run => self.send_run(args).await,
             ClientMessage::Stop => self.send_ask(ClientChannel::Stop, "stop", "", args).await,
             ClientMessage::Enqueue => {
-                self.send_ask(ClientChannel::Enqueue, "enqueue", defaults::ENQUEUE, args)
+                let default = match self.agent {
+                    Some(_) => ORDINARY,
+                    None => defaults::ENQUEUE,
+                };
+                self.send_ask(ClientChannel::Enqueue, "enqueue", default, args)
                     .await
             }
             ClientMessage::Dequeue => {
@@ -212,8 +220,12 @@ impl Player<'_> {
     fn request_json(&self, args: &Args, token: &str) -> Result<Bytes, Halt> {
         let image =
             serde_json::to_string(&self.config.image).map_err(|error| script(error.to_string()))?;
-        let text = defaults::run_request(args, &image);
-        let body = self.body(args, &text, Some(token))?;
+        let mut args = args.clone();
+        if self.agent.is_some() && args.arguments.is_none() {
+            args.arguments = Some("${json:arguments}".to_owned());
+        }
+        let text = defaults::run_request(&args, &image);
+        let body = self.body(&args, &text, Some(token))?;
         Ok(self
             .stage
             .profile()

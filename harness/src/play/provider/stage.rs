@@ -11,15 +11,17 @@ use diverge_protocol::wire::profile::{Profile, ProviderChannel};
 use mock_proxy::{Arrival, Claim, ProxyConnection};
 use tokio::sync::mpsc;
 
+use super::super::agent_server::hear::Heard;
 use super::super::halt::{Halt, diverged, divergence_of};
 use super::super::patience::{Began, Patience, Wait};
+use super::beyond::{Beyond, Parties};
 use super::state::{ClientLink, Incoming, ProxyLink, Run, Wire};
 use crate::kinds::provider::Endpoint;
 
 /// More messages than any scenario needs: whoever sends them is flooding.
 const MOST_EVENTS: usize = 50_000;
 /// Messages that may wait between a reader and the stage; a flood stops here.
-const WAITING: usize = 256;
+pub(super) const WAITING: usize = 256;
 
 /// What the stage's readers report.
 #[derive(Debug)]
@@ -27,6 +29,12 @@ pub(super) enum Report {
     Client(usize, Message),
     Proxy(usize, Message),
     Hub(Arrival),
+    /// A message of the real proxy's, in a chain.
+    Upstream(usize, Message),
+    /// A call of the real proxy's, in a chain.
+    Called(mock_agent_server::Arrival),
+    /// What the real agent server answers, in a chain.
+    Heard(Heard),
 }
 
 pub(super) struct Stage<'a> {
@@ -41,11 +49,13 @@ pub(super) struct Stage<'a> {
     pub attempts: u32,
     /// Channel requests of the provider's that no step reads are finished at once, unless the scenario reads them.
     pub reads_requests: bool,
+    /// What stands beyond the provider, where the harness does not play it.
+    pub beyond: Option<Beyond>,
+    pub(super) violations: Vec<Violation>,
     checkers: Checkers,
     profile: &'static Profile,
     reports: mpsc::Receiver<Report>,
     to_reports: mpsc::Sender<Report>,
-    violations: Vec<Violation>,
 }
 
 impl<'a> Stage<'a> {
@@ -71,12 +81,18 @@ impl<'a> Stage<'a> {
             claim: endpoint.hub().claim(to_hub, exclusive),
             attempts: 0,
             reads_requests: false,
+            beyond: None,
             checkers: Checkers::new(Profile::scope()),
             profile: Profile::scope(),
             reports,
             to_reports,
             violations: Vec::new(),
         }
+    }
+
+    /// From here on real parties stand beyond the provider.
+    pub(super) fn goes_beyond(&mut self, parties: Parties) {
+        self.beyond = Some(Beyond::new(parties, &self.to_reports));
     }
 
     pub(super) fn profile(&self) -> &'static Profile {
@@ -90,19 +106,33 @@ impl<'a> Stage<'a> {
             .record(self.began.elapsed(), link, sender, what);
         if let Some(event) = self.transcript.events.last() {
             self.checkers.event(event, &mut self.violations);
+            let kind = self.transcript.link(link).map(|link| link.kind);
+            if let Some(beyond) = &mut self.beyond
+                && kind != Some(LinkKind::Client)
+            {
+                beyond.event(event, &mut self.violations);
+            }
         }
         seq
     }
 
-    fn open_link(&mut self, kind: LinkKind, name: String, run: Option<RunRef>) -> LinkId {
+    pub(super) fn open_link(
+        &mut self,
+        kind: LinkKind,
+        name: String,
+        run: Option<RunRef>,
+    ) -> LinkId {
         let id = self.transcript.open(kind, name, run);
         if let Some(link) = self.transcript.link(id) {
             self.checkers.link(link);
+            if let Some(beyond) = &mut self.beyond {
+                beyond.link(link);
+            }
         }
         id
     }
 
-    fn read(
+    pub(super) fn read(
         &self,
         mut receiver: Receiver,
         report: impl Fn(Message) -> Report + Send + 'static,
@@ -228,6 +258,9 @@ impl<'a> Stage<'a> {
         match report {
             Report::Client(at, message) => self.client_received(at, message).await?,
             Report::Proxy(at, message) => self.proxy_received(at, message).await?,
+            Report::Upstream(at, message) => self.pass_on(at, Role::Proxy, message).await?,
+            Report::Called(arrival) => self.proxy_called(arrival).await?,
+            Report::Heard(heard) => self.agent_answered(heard),
             Report::Hub(Arrival::TurnedAway) => self.attempts += 1,
             Report::Hub(Arrival::Connected(connected)) => self.proxy_connected(*connected).await?,
         }
@@ -246,14 +279,23 @@ impl<'a> Stage<'a> {
     /// What is only wrong in hindsight.
     pub(super) fn judge_end(&mut self) -> Result<(), Halt> {
         self.checkers.end(&mut self.violations);
+        let last = self.transcript.events.last().map_or(0, |event| event.seq);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.judge_end(last, &mut self.violations);
+        }
         self.judge(None)
     }
 
     /// What the proxy has said about the loops of a run and the client has not got.
     pub(super) fn outstanding(&self, run: usize) -> Vec<Outstanding> {
-        let mut due = self.checkers.outstanding(self.run_ref(run));
+        let mut due = self.due(run);
         due.retain(|due| due.kind != OutstandingKind::Answer);
         due
+    }
+
+    /// The same, and what it has answered.
+    pub(super) fn due(&self, run: usize) -> Vec<Outstanding> {
+        self.checkers.outstanding(self.run_ref(run))
     }
 
     pub(super) fn run_ref(&self, run: usize) -> RunRef {
@@ -371,6 +413,7 @@ impl<'a> Stage<'a> {
         {
             self.runs[run].proxy = Some(at);
         }
+        self.reach_beyond(at).await?;
         for message in first {
             self.proxy_received(at, message).await?;
         }
@@ -387,6 +430,7 @@ impl<'a> Stage<'a> {
         };
         self.proxies.push(ProxyLink {
             wire,
+            upstream: None,
             begin_scope: None,
             next_channel: 1,
             requests: Default::default(),
@@ -395,6 +439,9 @@ impl<'a> Stage<'a> {
     }
 
     async fn proxy_received(&mut self, at: usize, message: Message) -> Result<(), Halt> {
+        if self.beyond.is_some() {
+            return self.pass_on(at, Role::Provider, message).await;
+        }
         let link = self.proxies[at].wire.link;
         let bytes = match message {
             Message::Binary(bytes) => bytes,
@@ -455,7 +502,7 @@ impl<'a> Stage<'a> {
 /// Waits until a message is on its way, as long as the patience lasts.
 ///
 /// A provider that is gone is noticed by the next expectation; sending to it is no fault of its own.
-async fn taken_in(
+pub(super) async fn taken_in(
     sending: impl Future<Output = std::io::Result<()>>,
     patience: &Patience,
 ) -> Result<(), Halt> {

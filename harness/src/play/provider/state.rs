@@ -8,6 +8,8 @@ use diverge_protocol::transcript::LinkId;
 use diverge_protocol::wire::frame::Frame;
 use tokio::task::JoinHandle;
 
+use super::beyond::Upstream;
+
 /// A frame that came and has not been read by a step.
 #[derive(Debug, Clone)]
 pub(super) struct Incoming {
@@ -57,6 +59,8 @@ pub(super) struct ClientLink {
 #[derive(Debug)]
 pub(super) struct ProxyLink {
     pub wire: Wire,
+    /// The end of a real proxy, in a chain.
+    pub upstream: Option<Upstream>,
     pub begin_scope: Option<u32>,
     pub next_channel: u32,
     /// Frames on the begin scope that no step has read: channel requests.

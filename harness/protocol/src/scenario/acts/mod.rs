@@ -63,7 +63,7 @@ pub fn verbs(iut: Iut) -> &'static [Verb] {
     match iut {
         Iut::Proxy => proxy::VERBS,
         Iut::AgentServer => agent_server::VERBS,
-        Iut::Provider | Iut::Client | Iut::Codec | Iut::Events => &[],
+        Iut::Provider | Iut::Client | Iut::Codec | Iut::Events | Iut::Chain => &[],
     }
 }
 

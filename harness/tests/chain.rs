@@ -1,0 +1,112 @@
+//! Chains from the command line: every party a process of its own, every link judged.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_diverge-conformance");
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM)
+        .args(["run", "chain", "--format", "jsonl"])
+        .args(arguments)
+        .output()
+        .expect("the binary starts")
+}
+
+/// The results of a run's scenarios.
+fn results(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8(output.stdout.clone()).expect("it is text");
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("it is JSON"));
+    lines
+        .filter(|line: &Value| line["event"] == "scenario")
+        .collect()
+}
+
+#[test]
+fn a_chain_of_references_conforms_and_all_its_links_are_written_down() {
+    let directory = tempfile::tempdir().expect("there is room");
+    let at = directory.path().to_str().expect("it is text");
+    let output = run(&["--scenario", "chain/asks/enqueue", "--transcripts", at]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let path = directory.path().join("chain/asks/enqueue.jsonl");
+    let transcript = std::fs::read_to_string(path).expect("it is there");
+    let lines = transcript.lines();
+    let lines: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let links = |kind: &str| {
+        lines
+            .iter()
+            .filter(|line| line["seq"].is_null() && line["kind"] == kind)
+            .count()
+    };
+    assert_eq!((links("client"), links("begin")), (1, 1));
+    // A registration, a loop, and a message that joins it.
+    assert_eq!(links("call"), 3);
+    for sender in ["client", "provider", "proxy", "agent-server"] {
+        assert!(
+            lines.iter().any(|line| line["sender"] == sender),
+            "{sender}"
+        );
+    }
+}
+
+#[test]
+fn whoever_is_at_fault_is_told_by_a_requirement_of_its_own() {
+    for (party, fault, requirement) in [
+        ("provider", "chunk-lost", "run.chunk.relayed"),
+        ("proxy", "chunk-lost", "proxy.loop.chunk-each"),
+        ("agent-server", "parts-missing", "agent.parts.complete"),
+    ] {
+        let directory = tempfile::tempdir().expect("there is room");
+        let config = directory.path().join("conformance.toml");
+        std::fs::write(
+            &config,
+            "[agent-server]\narguments = {}\nmessages = { ordinary = \"Say something.\" }\n",
+        )
+        .expect("there is room");
+        let command = format!("'{PROGRAM}' serve {party} --fault {fault}");
+        let output = run(&[
+            "--scenario",
+            "chain/loops/one",
+            &format!("--{party}"),
+            &command,
+            "--config",
+            config.to_str().expect("it is text"),
+        ]);
+        let results = results(&output);
+        assert_eq!(output.status.code(), Some(1), "{party}: {output:?}");
+        assert_eq!(results[0]["failed_requirement"], requirement, "{results:?}");
+    }
+}
+
+#[test]
+fn what_a_launched_agent_server_does_is_asked_of_the_configuration() {
+    let command = format!("'{PROGRAM}' serve agent-server");
+    let output = run(&["--agent-server", &command, "--scenario", "chain/loops/*"]);
+    let results = results(&output);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(results.len(), 4);
+    for result in results {
+        assert_eq!(result["verdict"], "not_applicable");
+        let message = result["message"].as_str().unwrap_or_default();
+        assert!(message.contains("[agent-server]"), "{message}");
+    }
+}
+
+#[test]
+fn a_party_is_launched_in_a_chain_alone_and_a_chain_party_by_party() {
+    for arguments in [
+        ["run", "provider", "--proxy", "true"],
+        ["run", "chain", "--launch", "true"],
+    ] {
+        let output = Command::new(PROGRAM)
+            .args(arguments)
+            .output()
+            .expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}
