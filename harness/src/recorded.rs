@@ -169,6 +169,9 @@ impl LinkLine {
             ("begin", _) => LinkKind::Begin,
             ("path", Some(call)) => LinkKind::Path(call),
             ("call", _) => LinkKind::Call,
+            ("output", _) => {
+                return Err("a transcript of a client, which is judged while it runs".to_owned());
+            }
             _ => {
                 return Err(
                     "no `kind` of link that there is: client, begin, path with the `path` \

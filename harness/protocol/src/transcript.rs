@@ -50,6 +50,8 @@ pub enum LinkKind {
     Path(AgentCall),
     /// Proxy and agent server: one HTTP call.
     Call,
+    /// A client under test and whoever reads what it writes on its standard output.
+    Output,
 }
 
 impl LinkKind {
@@ -60,6 +62,7 @@ impl LinkKind {
             Self::Client => (Role::Client, Role::Provider),
             Self::Begin | Self::Path(_) => (Role::Provider, Role::Proxy),
             Self::Call => (Role::Proxy, Role::AgentServer),
+            Self::Output => (Role::Client, Role::Client),
         }
     }
 
@@ -71,6 +74,7 @@ impl LinkKind {
             Self::Begin => "begin",
             Self::Path(_) => "path",
             Self::Call => "call",
+            Self::Output => "output",
         }
     }
 }
@@ -152,6 +156,13 @@ pub enum What {
     },
     /// The data of one server-sent event.
     ServerEvent(Bytes),
+    /// A line of a program's standard output, without its end.
+    Line(Bytes),
+    /// The program ended, with this exit status where it has one.
+    Exited {
+        /// 0 to 255.
+        code: Option<i32>,
+    },
     /// The sender ended the link in order: by a close frame, or at the end of a stream of events. Where the link cannot
     /// tell, also without a close frame.
     Closed,

@@ -123,7 +123,11 @@ impl Conversation {
             Action::ProxyExpects(expectation) => (Provider, Proxy, expectation.name()),
             Action::Act(act) => match act.verb() {
                 // What does not happen, and what happens to a party alone, is no arrow.
-                Some((verb, Some(word))) if word == "nothing" || verb.key == "agent server" => {
+                Some((verb, word))
+                    if word == Some("nothing")
+                        || verb.key == "agent server"
+                        || verb.from == verb.to =>
+                {
                     return self.diagram.note(indent, &step_text(step), false);
                 }
                 Some((verb, Some(word))) => (verb.from, verb.to, word),

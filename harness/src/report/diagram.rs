@@ -55,7 +55,7 @@ impl Diagram {
         self.gap - 7
     }
 
-    /// A message.
+    /// A message; of a party to itself, what it does.
     pub(super) fn arrow(&mut self, gutter: &str, from: Role, to: Role, label: &str, marked: bool) {
         let lane = |role| {
             self.lanes
@@ -64,6 +64,9 @@ impl Diagram {
                 .unwrap_or_default()
         };
         let (from, to) = (lane(from), lane(to));
+        if from == to {
+            return self.note_at(from, gutter, label, marked);
+        }
         let label = style::fit(label, self.room());
         let line = "─".repeat(self.gap - 5 - style::width(&label));
         let (before, after) = if from < to {
@@ -82,10 +85,16 @@ impl Diagram {
 
     /// Something about the rows around it.
     pub(super) fn note(&mut self, gutter: &str, text: &str, marked: bool) {
+        self.note_at(0, gutter, text, marked);
+    }
+
+    /// What one party does by itself, behind its lane.
+    fn note_at(&mut self, lane: usize, gutter: &str, text: &str, marked: bool) {
         let text = style::fit(text, self.gap - 2);
         let padding = " ".repeat(self.gap - 1 - style::width(&text));
         let text = paint(if marked { BAD } else { QUIET }, text);
-        self.row(gutter, 0, &format!(" {text}{padding}"), marked);
+        let lane = lane.min(self.lanes.len().saturating_sub(2));
+        self.row(gutter, lane, &format!(" {text}{padding}"), marked);
     }
 
     /// A row with something in the gap behind one lane.

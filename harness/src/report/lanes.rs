@@ -78,6 +78,15 @@ pub(super) fn lanes(transcript: &Transcript, offence: Offence, told: &[u64], mas
     let roles = diagram::lanes(&roles);
     let row = |shown: Shown<'_>| match shown {
         Shown::Note { note, marked } => Row::Note { note, marked },
+        // What a party does by itself is no arrow.
+        Shown::Message { message, marked } if message.from == message.to => Row::Note {
+            note: format!(
+                "{} {}",
+                message.from.as_str(),
+                label(&message, transcript, mask, ROOM)
+            ),
+            marked,
+        },
         Shown::Message { message, marked } => Row::Message {
             seq: message.event.seq,
             at_us: u64::try_from(message.event.at.as_micros()).unwrap_or(u64::MAX),

@@ -7,6 +7,7 @@ use std::ops::Range;
 use diverge_protocol::transcript::{
     AgentCall, Event, Link, LinkId, LinkKind, Role, Transcript, What,
 };
+use diverge_protocol::wire::client_line::ClientLine;
 use diverge_protocol::wire::frame::{Frame, FrameType, HEADER};
 use diverge_protocol::wire::profile::{
     BeginChannel, ClientChannel, Profile, ProviderChannel, ProxyChannel,
@@ -51,8 +52,12 @@ impl Read<'_> {
             What::Text(text) => text.as_bytes(),
             What::Request { body, .. } => body,
             What::Response { body, .. } => body.as_deref().unwrap_or_default(),
-            What::ServerEvent(data) => data,
-            What::Opened { .. } | What::Refused { .. } | What::Closed | What::Broken => &[],
+            What::ServerEvent(data) | What::Line(data) => data,
+            What::Opened { .. }
+            | What::Refused { .. }
+            | What::Closed
+            | What::Broken
+            | What::Exited { .. } => &[],
         }
     }
 }
@@ -87,7 +92,7 @@ impl Ask {
                 profile.begin_channels.word(first).map(Self::Begin)
             }
             (LinkKind::Begin, _) => profile.proxy_channels.word(first).map(Self::Proxy),
-            (LinkKind::Path(_) | LinkKind::Call, _) => None,
+            (LinkKind::Path(_) | LinkKind::Call | LinkKind::Output, _) => None,
         }
     }
 
@@ -223,6 +228,17 @@ impl Channels {
                 read.word = "event".into();
                 read.body = 0..data.len();
             }
+            What::Line(line) => {
+                read.word = "writes".into();
+                read.body = 0..line.len();
+                if matches!(ClientLine::decode(line), Ok(ClientLine::Inactive(_))) {
+                    // Its values are known from the message that it tells of.
+                    read.word = "writes inactive".into();
+                    read.secret = secret(0..line.len(), Vec::new());
+                }
+            }
+            What::Exited { code: Some(code) } => read.word = format!("exits with {code}").into(),
+            What::Exited { code: None } => read.word = "is ended by a signal".into(),
             What::Binary(bytes) if matches!(link.kind, LinkKind::Path(_)) => {
                 read.word = path_word(link.kind, back, bytes).into();
                 read.body = usize::from(back).min(bytes.len())..bytes.len();
@@ -267,7 +283,7 @@ impl Channels {
                 LinkKind::Begin => first
                     .and_then(|first| profile.begin_request.word(first))
                     .map(|_| "begin"),
-                LinkKind::Path(_) | LinkKind::Call => None,
+                LinkKind::Path(_) | LinkKind::Call | LinkKind::Output => None,
             },
             FrameType::Response => {
                 let word = match read.link.kind {
@@ -275,7 +291,7 @@ impl Channels {
                     LinkKind::Begin => first
                         .and_then(|first| profile.begin_responses.word(first))
                         .map(|kind| kind.name()),
-                    LinkKind::Path(_) | LinkKind::Call => None,
+                    LinkKind::Path(_) | LinkKind::Call | LinkKind::Output => None,
                 };
                 if word == Some(RunKind::Inactive.name()) {
                     read.secret = secret(behind_first.clone(), vec![behind_first.clone()]);

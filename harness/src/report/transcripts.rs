@@ -228,6 +228,11 @@ impl<'a> EventLine<'a> {
             What::Request { .. } => ("request", None, None),
             What::Response { status, .. } => ("response", None, Some(*status)),
             What::ServerEvent(_) => ("event", None, None),
+            What::Line(_) => ("line", None, None),
+            What::Exited { code } => {
+                let status = code.and_then(|code| u16::try_from(code).ok());
+                ("exited", None, status)
+            }
             What::Closed => ("closed", None, None),
             What::Broken => ("broken", None, None),
         };

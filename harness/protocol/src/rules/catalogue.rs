@@ -14,6 +14,7 @@ const EMBEDDED: &[&str] = &[
     include_str!("provider.toml"),
     include_str!("proxy.toml"),
     include_str!("agent-server.toml"),
+    include_str!("client.toml"),
     include_str!("codec.toml"),
     include_str!("events.toml"),
     include_str!("chain.toml"),

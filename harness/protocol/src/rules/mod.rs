@@ -3,7 +3,7 @@
 //! The [`Catalogue`] says what the protocol requires, as data. The [`Checkers`] are fed the events of a scenario's links
 //! in their order and name every requirement that the provider breaks. They judge only what the provider sends: what
 //! client and proxy send moves their state, and a frame that the provider may send is never held against it.
-//! [`ProxyCheckers`] do the same for a proxy, a [`ChunkStream`] judges what an agent server says, and an [`EventStream`]
+//! [`ProxyCheckers`] do the same for a proxy, [`ClientCheckers`] for a client, a [`ChunkStream`] judges what an agent server says, and an [`EventStream`]
 //! what a program tells as agent events.
 
 mod asks;
@@ -11,6 +11,7 @@ mod begin_link;
 mod catalogue;
 mod channels;
 mod chunk_stream;
+mod client;
 mod connection;
 mod events;
 mod frames;
@@ -33,6 +34,7 @@ pub use catalogue::{
     Catalogue, CatalogueError, Iut, Requirement, RequirementId, Revision, Source, Strength,
 };
 pub use chunk_stream::{ChunkStream, Ending, Joined, Message};
+pub use client::ClientCheckers;
 pub use events::EventStream;
 pub use proxy::ProxyCheckers;
 pub use violation::Violation;
@@ -122,7 +124,7 @@ impl Checkers {
                     LinkKind::Client => Watched::Client(ClientLink::new(link.id)),
                     LinkKind::Begin => Watched::Begin(BeginLink::new(link.id, link.run)),
                     // No provider of the scope revision has such links.
-                    LinkKind::Path(_) | LinkKind::Call => return,
+                    LinkKind::Path(_) | LinkKind::Call | LinkKind::Output => return,
                 };
                 self.links.insert(link.id, watched);
             }

@@ -1,6 +1,7 @@
 //! What a step means by a message whose details it leaves out.
 
 use super::model::Args;
+use crate::wire::run::RunKind;
 
 /// An enqueue's body.
 pub const ENQUEUE: &str = r#"{"key":"first","content":[{"type":"text","text":"hello"}]}"#;
@@ -12,6 +13,20 @@ pub const CHUNK: &str = r#"{"type":"assistant_text_content","text":"hello"}"#;
 pub const ERROR: &str = r#"{"kind":"made-up","error":"as the scenario says"}"#;
 /// A schema.
 pub const SCHEMA: &str = r#"{"type":"object"}"#;
+/// The body of a run response that a step of a scenario for clients leaves out.
+#[must_use]
+pub fn run_response(kind: RunKind) -> &'static str {
+    match kind {
+        RunKind::Id => r#"{"id":"run-${token}"}"#,
+        RunKind::VolumeMode => r#"{"name":"volume-${token}","mode":"ephemeral"}"#,
+        RunKind::Error => r#"{"kind":"made-up","error":"as said in ${token}"}"#,
+        RunKind::Chunk => r#"{"type":"assistant_text_content","text":"hello from ${token}"}"#,
+        RunKind::Active => "",
+        RunKind::Inactive => "{}",
+        _ => r#"{"name":"volume-${token}"}"#,
+    }
+}
+
 /// The run request's arguments.
 pub const ARGUMENTS: &str = r#"{"conformance":"${token}"}"#;
 /// The run request's image.

@@ -6,12 +6,14 @@
 
 use super::error::{Mistake, MistakeKind};
 use super::model::{Action, ClientExpectation, ClientMessage, Scenario, Step};
+use super::acts::{Act, ClientAct};
 use super::{defaults, replace};
 use crate::wire::Malformed;
 use crate::wire::channel::ChannelAsk;
-use crate::wire::mutate::mutate;
+use crate::wire::mutate::{Mutation, mutate};
 use crate::wire::profile::ClientChannel;
 use crate::wire::request::RunRequest;
+use crate::wire::run::{RunKind, RunResponse};
 
 /// The probes of `scenario` that prove nothing.
 #[must_use]
@@ -32,6 +34,11 @@ pub fn unsound_probes(scenario: &Scenario) -> Vec<Mistake> {
 type Judge = fn(&str) -> Result<(), Malformed>;
 
 fn check(scenario: &Scenario, step: &Step) -> Result<(), String> {
+    if let (Some(mutation), Action::Act(Act::Client(ClientAct::Response(kind)))) =
+        (&step.args.mutate, &step.action)
+    {
+        return check_response(step, *kind, mutation);
+    }
     let (Some(mutation), Action::ClientSends(message)) = (&step.args.mutate, &step.action) else {
         return Ok(());
     };
@@ -68,6 +75,25 @@ fn check(scenario: &Scenario, step: &Step) -> Result<(), String> {
             "its mutation makes it unreadable, yet it must be served: {malformed}"
         )),
         _ => Ok(()),
+    }
+}
+
+/// A response that is sent to a client broken must be readable without its mutation, and unreadable with it.
+fn check_response(step: &Step, kind: RunKind, mutation: &Mutation) -> Result<(), String> {
+    let base = body(step, defaults::run_response(kind));
+    let base = replace(&base, |_| Some("x".to_owned()));
+    let decode = |json: &str| {
+        let payload = [&[kind.byte()], json.as_bytes()].concat();
+        RunResponse::decode(&payload).map(drop)
+    };
+    decode(&base).map_err(|malformed| {
+        format!("without its mutation it is unreadable as well: {malformed}")
+    })?;
+    let broken =
+        mutate(&base, mutation).map_err(|error| format!("the mutation cannot be made: {error}"))?;
+    match decode(&broken) {
+        Ok(()) => Err("with its mutation it is still readable".to_owned()),
+        Err(_) => Ok(()),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod agent_server;
 pub mod begin;
 pub mod channel;
 pub mod chunk;
+pub mod client_line;
 pub mod credential;
 pub mod frame;
 mod logprob;

@@ -5,9 +5,11 @@
 //! table. (Scenarios for providers came first, and have their words in the vocabulary module.)
 
 mod agent_server;
+mod client;
 mod proxy;
 
 pub use agent_server::AgentServerAct;
+pub use client::{ClientAct, ClientEnd, Told};
 pub use proxy::ProxyAct;
 
 use crate::rules::Iut;
@@ -20,6 +22,8 @@ pub enum Act {
     Proxy(ProxyAct),
     /// In a scenario for agent servers.
     AgentServer(AgentServerAct),
+    /// In a scenario for clients.
+    Client(ClientAct),
 }
 
 /// The key of a step: a party, and whether it acts or waits.
@@ -63,7 +67,8 @@ pub fn verbs(iut: Iut) -> &'static [Verb] {
     match iut {
         Iut::Proxy => proxy::VERBS,
         Iut::AgentServer => agent_server::VERBS,
-        Iut::Provider | Iut::Client | Iut::Codec | Iut::Events | Iut::Chain => &[],
+        Iut::Client => client::VERBS,
+        Iut::Provider | Iut::Codec | Iut::Events | Iut::Chain => &[],
     }
 }
 
@@ -72,6 +77,7 @@ impl Act {
         match self {
             Self::Proxy(_) => Iut::Proxy,
             Self::AgentServer(_) => Iut::AgentServer,
+            Self::Client(_) => Iut::Client,
         }
     }
 
@@ -81,6 +87,7 @@ impl Act {
         match self {
             Self::Proxy(act) => act.expects(),
             Self::AgentServer(act) => act.expects(),
+            Self::Client(act) => act.expects(),
         }
     }
 
@@ -104,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_detail_of_every_word_is_one_that_the_format_knows() {
-        for verb in [Iut::Proxy, Iut::AgentServer].into_iter().flat_map(verbs) {
+        for verb in Iut::ALL.into_iter().flat_map(verbs) {
             let words: Vec<&[&str]> = match verb.words {
                 Words::Named(words) => words.iter().map(|word| word.fields).collect(),
                 Words::Link(_, fields) => vec![fields],
@@ -118,7 +125,7 @@ mod tests {
 
     #[test]
     fn every_act_is_found_by_its_verb_and_word() {
-        for verb in [Iut::Proxy, Iut::AgentServer].into_iter().flat_map(verbs) {
+        for verb in Iut::ALL.into_iter().flat_map(verbs) {
             let Words::Named(words) = verb.words else {
                 continue;
             };

@@ -1,0 +1,197 @@
+//! The words of scenarios for clients: the harness is the provider, and reads what the client writes of its run.
+
+use super::{Act, Verb, Word, Words};
+use crate::transcript::Role;
+use crate::wire::run::RunKind;
+
+/// What happens in a scenario for clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientAct {
+    /// A client is started, and told where the provider is, its credential and its request.
+    Start,
+    /// The client must open a WebSocket.
+    Connection,
+    /// The client must send the credential that it was told.
+    Credential,
+    /// The client must send the run request that it was told.
+    Run,
+    /// The provider sends this response on the run's scope.
+    Response(RunKind),
+    /// The provider sends a response on the run's scope whose payload is given whole.
+    Payload,
+    /// The provider finishes the run's scope.
+    Finish,
+    /// The provider opens a channel on the run's scope, with a payload given whole.
+    ChannelRequest,
+    /// The provider sends a frame given by its fields.
+    Frame,
+    /// The provider sends a binary message given whole.
+    Bytes,
+    /// The provider sends a text message.
+    Text,
+    /// The provider closes the WebSocket.
+    Close,
+    /// The provider's WebSocket breaks, without a close frame.
+    Drop,
+    /// The client must write this next.
+    Tells(Told),
+    /// The client must end.
+    Ends(ClientEnd),
+}
+
+/// What a client writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// The id.
+    Id,
+    /// A refusal.
+    Refused,
+    /// An error.
+    Error,
+    /// A chunk.
+    Chunk,
+    /// A loop began.
+    Active,
+    /// A loop ended.
+    Inactive,
+    /// The scope is finished.
+    Finished,
+    /// Something was wrong with what came: malformed, or out of place.
+    Trouble,
+}
+
+/// How a client ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientEnd {
+    /// With the exit status 0, and with nothing written that no step has read.
+    Well,
+    /// In any way, with nothing written but trouble, and the finish where it was sent.
+    Anyhow,
+    /// Telling by a line or by its exit status that the run was not finished.
+    Lost,
+}
+
+impl ClientAct {
+    pub(super) fn expects(self) -> bool {
+        matches!(
+            self,
+            Self::Connection | Self::Credential | Self::Run | Self::Tells(_) | Self::Ends(_)
+        )
+    }
+}
+
+const fn word(name: &'static str, act: ClientAct, fields: &'static [&'static str]) -> Word {
+    Word {
+        name,
+        act: Act::Client(act),
+        fields,
+    }
+}
+
+const fn response(kind: RunKind) -> Word {
+    word(
+        kind.name(),
+        ClientAct::Response(kind),
+        &["on", "json", "hex", "mutate"],
+    )
+}
+
+const fn told(name: &'static str, told: Told) -> Word {
+    word(name, ClientAct::Tells(told), &["on", "json"])
+}
+
+pub(super) const VERBS: &[Verb] = &[
+    Verb {
+        key: "client starts",
+        about: "a client of this name is started; `json` is the run request and `text` the credential that it is told",
+        from: Role::Client,
+        to: Role::Client,
+        words: Words::Link(Act::Client(ClientAct::Start), &["json", "text"]),
+    },
+    Verb {
+        key: "provider expects",
+        about: "the provider must receive this",
+        from: Role::Client,
+        to: Role::Provider,
+        words: Words::Named(&[
+            word("connection", ClientAct::Connection, &["on"]),
+            word("credential", ClientAct::Credential, &["on"]),
+            word("run", ClientAct::Run, &["on"]),
+        ]),
+    },
+    Verb {
+        key: "provider sends",
+        about: "the provider sends this message",
+        from: Role::Provider,
+        to: Role::Client,
+        words: Words::Named(&[
+            response(RunKind::Id),
+            response(RunKind::VolumeHeld),
+            response(RunKind::VolumeMounted),
+            response(RunKind::VolumeFuseServed),
+            response(RunKind::VolumeMountUnsupported),
+            response(RunKind::VolumeMode),
+            response(RunKind::Error),
+            response(RunKind::Chunk),
+            response(RunKind::Active),
+            response(RunKind::Inactive),
+            word("payload", ClientAct::Payload, &["on", "hex"]),
+            word("finish", ClientAct::Finish, &["on"]),
+            word(
+                "channel request",
+                ClientAct::ChannelRequest,
+                &["on", "number", "hex"],
+            ),
+            word(
+                "frame",
+                ClientAct::Frame,
+                &["on", "type", "scope", "channel-field", "hex", "json"],
+            ),
+            word("bytes", ClientAct::Bytes, &["on", "hex"]),
+            word("text", ClientAct::Text, &["on", "text"]),
+        ]),
+    },
+    Verb {
+        key: "provider closes",
+        about: "the provider closes the WebSocket of this client",
+        from: Role::Provider,
+        to: Role::Client,
+        words: Words::Link(Act::Client(ClientAct::Close), &[]),
+    },
+    Verb {
+        key: "provider drops",
+        about: "the WebSocket of this client breaks without a close frame",
+        from: Role::Provider,
+        to: Role::Client,
+        words: Words::Link(Act::Client(ClientAct::Drop), &[]),
+    },
+    Verb {
+        key: "client tells",
+        about: "the client must write this next, of the oldest such message that it has not told; `json` is the text \
+                that it must have instead",
+        from: Role::Client,
+        to: Role::Client,
+        words: Words::Named(&[
+            told("id", Told::Id),
+            told("refused", Told::Refused),
+            told("error", Told::Error),
+            told("chunk", Told::Chunk),
+            told("active", Told::Active),
+            told("inactive", Told::Inactive),
+            told("finished", Told::Finished),
+            told("trouble", Told::Trouble),
+        ]),
+    },
+    Verb {
+        key: "client ends",
+        about: "the client's process must end: `well` with the exit status 0, `lost` telling that its run did not \
+                finish, or `anyhow`",
+        from: Role::Client,
+        to: Role::Client,
+        words: Words::Named(&[
+            word("well", ClientAct::Ends(ClientEnd::Well), &["on"]),
+            word("anyhow", ClientAct::Ends(ClientEnd::Anyhow), &["on"]),
+            word("lost", ClientAct::Ends(ClientEnd::Lost), &["on"]),
+        ]),
+    },
+];
