@@ -82,6 +82,9 @@ enum Command {
     /// Tells what moved: verdicts between two runs recorded with `run --report json=PATH`, or requirements and numbers
     /// between two revisions
     Diff(DiffArgs),
+    /// Asks for a run and tells what it reads of it, as a client under test does
+    #[command(hide = true)]
+    Client(ClientArgs),
     /// Answers lines of `FRAME HEX` as a codec under test does
     #[command(hide = true)]
     Codec {
@@ -151,6 +154,8 @@ pub enum ListWhat {
 pub enum IutArg {
     /// A server that clients ask to run containers
     Provider,
+    /// A program that asks a server to run a container; what it is told is advice, since the protocol binds no client
+    Client,
     /// A program that says of payloads what they are, or that they are malformed
     Codec,
     /// An agent's HTTP server, as a proxy calls it
@@ -167,6 +172,7 @@ impl IutArg {
     pub fn iut(self) -> Iut {
         match self {
             Self::Provider => Iut::Provider,
+            Self::Client => Iut::Client,
             Self::Codec => Iut::Codec,
             Self::AgentServer => Iut::AgentServer,
             Self::Events => Iut::Events,
@@ -230,6 +236,7 @@ impl EventsRevisionArg {
     diverge-conformance run provider --launch 'python3 provider.py'\n  \
     diverge-conformance run provider --url ws://127.0.0.1:8080/ --scenario 'provider/streams/*'\n  \
     diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl\n  \
+    diverge-conformance run client --launch 'node client.js'\n  \
     diverge-conformance run codec --launch './my-codec'\n  \
     diverge-conformance run codec --launch './my-codec' --cases 10000 --seed 7\n  \
     diverge-conformance run events --launch 'my-agent --events'\n  \
@@ -387,6 +394,19 @@ pub struct ReportArgs {
     pub schema: bool,
 }
 
+/// `client`.
+#[derive(Debug, Args)]
+pub struct ClientArgs {
+    /// The form of the in-tree client; without it, the reference
+    pub name: Option<String>,
+    /// The JSON of a message to enqueue: the first behind the id, each next one behind the end of a loop; repeatable
+    #[arg(long, value_name = "JSON")]
+    pub enqueue: Vec<String>,
+    /// Stop the run when there is nothing to enqueue any more
+    #[arg(long)]
+    pub stop: bool,
+}
+
 /// `decode`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -447,6 +467,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(Exit::Harness.code());
         }
     };
+    if let Command::Client(args) = &command {
+        return ExitCode::from(runtime.block_on(commands::client(args)));
+    }
     let exit = runtime.block_on(async {
         match command {
             Command::Run(args) => commands::run(&args).await,
@@ -459,6 +482,8 @@ pub fn main() -> ExitCode {
             Command::Serve { role, fault } => commands::serve(role, fault).await,
             Command::Diff(args) => commands::diff(&args),
             Command::Report(args) => commands::report(&args),
+            // It has an exit status of its own.
+            Command::Client(_) => Exit::Harness,
             Command::Codec { name } => commands::codec(name.as_deref()).await,
             Command::Init(args) => commands::init(&args),
             Command::Completions { shell } => completions(shell),

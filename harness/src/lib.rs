@@ -4,6 +4,7 @@
 //! - [`kinds`]: the kinds of implementations, each with its scenarios, its reference and how a run of it goes.
 //! - [`iut`]: the implementation under test: in this tree, launched, or reached by its address.
 //! - [`process`]: the programs that are started.
+//! - [`client`]: the in-tree client and its forms.
 //! - [`codec`]: a codec as the implementation, and the forms of ours that its vectors are tried on.
 //! - [`events`]: a stream of agent events as the implementation, and the emitters that its rules are tried on.
 //! - [`play`]: plays one scenario across all roles and judges it.
@@ -19,6 +20,7 @@
 pub mod baseline;
 pub mod cargo_test;
 pub mod cli;
+pub mod client;
 pub mod codec;
 mod commands;
 pub mod config;

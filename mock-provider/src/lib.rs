@@ -6,11 +6,13 @@
 //! - [`fault`] wraps the reference into an interceptor that spoils one thing; [`faults`] is the list of them.
 //! - [`variants`] use the same means for what the protocol leaves free.
 //! - [`hollow`] are providers that implement nothing.
+//! - [`endpoint`] grants WebSockets and hands them over, for scenarios that say themselves what a provider does.
 //! - [`server`] runs any of them on sockets.
 
 mod channels;
 pub mod checks;
 mod credential;
+pub mod endpoint;
 pub mod fault;
 pub mod faults;
 pub mod hollow;

@@ -1,6 +1,8 @@
 //! The hidden commands that play an in-tree reference as a program of its own.
 
 use super::complain;
+use crate::cli::ClientArgs;
+use crate::client::{self, Given};
 use crate::codec::forms;
 use crate::events::emitter::{self, REFERENCE};
 use crate::report::style::say;
@@ -18,6 +20,43 @@ pub(crate) fn emit(name: Option<&str>) -> Exit {
     };
     emitter.lines.iter().for_each(|line| say(line));
     Exit::Conforms
+}
+
+/// `client`: asks for the run that the environment tells of, as the reference does, or as a form by name. Its exit
+/// status is the client's own.
+pub(crate) async fn client(args: &ClientArgs) -> u8 {
+    let form = match &args.name {
+        Some(name) => client::find(name),
+        None => Some(&client::REFERENCE),
+    };
+    let Some(form) = form else {
+        complain(&unknown("client", args.name.as_deref()));
+        return Exit::Usage.code();
+    };
+    let variable = |name: &str| {
+        std::env::var(name).map_err(|error| complain(&format!("the variable {name}: {error}")))
+    };
+    let (Ok(url), Ok(credential), Ok(request)) = (
+        variable("CONFORMANCE_URL"),
+        variable("CONFORMANCE_CREDENTIAL"),
+        variable("CONFORMANCE_REQUEST"),
+    ) else {
+        return Exit::Usage.code();
+    };
+    let given = Given {
+        url,
+        credential,
+        request,
+        enqueues: args.enqueue.iter().cloned().collect(),
+        stops: args.stop,
+    };
+    match client::speak(form, given, tokio::io::stdout()).await {
+        Ok(status) => status,
+        Err(error) => {
+            complain(&error.to_string());
+            Exit::Fails.code()
+        }
+    }
 }
 
 /// `codec`: answers lines as the reference does, or as a form by name.

@@ -17,7 +17,7 @@ pub(crate) use catalogue::{coverage, explain, list};
 pub(crate) use check::check;
 pub(crate) use decode::decode;
 pub(crate) use diff::diff;
-pub(crate) use emit::{codec, emit};
+pub(crate) use emit::{client, codec, emit};
 pub(crate) use init::init;
 pub(crate) use lint::{freeze, lint};
 pub(crate) use mutants::mutants;

@@ -6,12 +6,13 @@
 
 pub mod agent_server;
 pub mod chain;
+pub mod client;
 pub mod codec;
 mod each;
 pub mod events;
 pub mod provider;
 pub mod proxy;
-mod reach;
+pub(crate) mod reach;
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -180,6 +181,7 @@ impl Entry {
 pub fn all() -> &'static [&'static dyn Kind] {
     &[
         &provider::Provider,
+        &client::Client,
         &codec::Codecs,
         &agent_server::AgentServer,
         &chain::Chain,

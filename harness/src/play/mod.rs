@@ -1,6 +1,7 @@
 //! Plays one scenario against an implementation: the sequencer, and for each kind of implementation its scene.
 
 mod agent_server;
+mod client;
 mod describe;
 mod halt;
 mod patience;
@@ -11,6 +12,7 @@ mod sequencer;
 use diverge_protocol::scenario::{Action, Step};
 
 pub(crate) use agent_server::{lacking as agent_server_lacking, play as agent_server};
+pub(crate) use client::play as client;
 pub use patience::Patience;
 pub(crate) use provider::{Parties, chain, chain_lacking};
 pub use provider::{lacking, play};

@@ -90,10 +90,16 @@ impl Patience {
         );
     }
 
+    /// Whether the first exchange failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.first_exchange.load(Ordering::Relaxed) == FAILED
+    }
+
     /// How long to wait now.
     #[must_use]
     pub fn limit(&self) -> Duration {
-        if self.first_exchange.load(Ordering::Relaxed) == FAILED {
+        if self.has_failed() {
             self.full.min(SHORT)
         } else {
             self.full

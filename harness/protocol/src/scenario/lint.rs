@@ -4,9 +4,9 @@
 //! it; a mutated message that must be served must be readable both times. Otherwise the scenario tests something else
 //! than it says.
 
+use super::acts::{Act, ClientAct};
 use super::error::{Mistake, MistakeKind};
 use super::model::{Action, ClientExpectation, ClientMessage, Scenario, Step};
-use super::acts::{Act, ClientAct};
 use super::{defaults, replace};
 use crate::wire::Malformed;
 use crate::wire::channel::ChannelAsk;

@@ -202,7 +202,10 @@ mod tests {
             (r#"{"event":8}"#, LineFault::NoEvent),
             (r#"{"event":"id"}"#, member("id", "id")),
             (r#"{"event":"chunk","raw":{}}"#, member("chunk", "raw")),
-            (r#"{"event":"refused","kind":"k"}"#, member("refused", "name")),
+            (
+                r#"{"event":"refused","kind":"k"}"#,
+                member("refused", "name"),
+            ),
             (r#"{"event":"malformed"}"#, member("malformed", "message")),
         ] {
             let read = ClientLine::decode(line.as_bytes());

@@ -19,7 +19,11 @@ impl Output {
                     Some(code) => format!("the exit status {code}"),
                     None => "an end by a signal".to_owned(),
                 };
-                cx.flag(id::FINISH_EXIT, "the exit status 0 behind `finished`", received);
+                cx.flag(
+                    id::FINISH_EXIT,
+                    "the exit status 0 behind `finished`",
+                    received,
+                );
             }
             _ => {}
         }
@@ -31,7 +35,11 @@ impl Output {
         }
         match ClientLine::decode(line) {
             Err(fault @ LineFault::Member { .. }) => {
-                cx.flag(id::LINE_MEMBERS, "an event with its members", fault.to_string());
+                cx.flag(
+                    id::LINE_MEMBERS,
+                    "an event with its members",
+                    fault.to_string(),
+                );
             }
             Err(fault) => {
                 let allowed = "a JSON object with a string `event`";

@@ -86,9 +86,8 @@ fn an_ordinary_client_breaks_nothing() {
     talk.provider(FrameType::ChannelResponseFinish, 1, 1, b"");
     talk.client(FrameType::ChannelRequest, 1, 1, b"\0");
     talk.provider(FrameType::ResponseFinish, 1, 0, b"");
-    // These were on their way.
-    talk.client(FrameType::ChannelRequest, 1, 1, b"\0");
-    talk.client(FrameType::ChannelResponseFinish, 1, 9, b"");
+    // This was on its way.
+    talk.client(FrameType::ChannelRequest, 1, 2, b"\x06");
     for line in [
         r#"{"event":"id","id":"x"}"#,
         "",
@@ -110,10 +109,19 @@ fn what_is_wrong_on_the_wire_is_told_by_its_requirement() {
             id::BINARY,
         ),
         (
-            |talk| talk.event(talk.wire, Role::Client, What::Binary(Bytes::from_static(b"\x01"))),
+            |talk| {
+                talk.event(
+                    talk.wire,
+                    Role::Client,
+                    What::Binary(Bytes::from_static(b"\x01")),
+                )
+            },
             id::FRAMES,
         ),
-        (|talk| talk.client(FrameType::Response, 1, 0, b"\x08"), id::FRAMES),
+        (
+            |talk| talk.client(FrameType::Response, 1, 0, b"\x08"),
+            id::FRAMES,
+        ),
         (
             |talk| talk.client(FrameType::ChannelResponseFinish, 1, 0, b"x"),
             id::FRAMES,
@@ -122,7 +130,10 @@ fn what_is_wrong_on_the_wire_is_told_by_its_requirement() {
             |talk| talk.client(FrameType::Authorization, 0, 0, b"\0secret"),
             id::CREDENTIAL_ONCE,
         ),
-        (|talk| talk.client(FrameType::Request, 2, 0, b"\0{}"), id::RUN_ONCE),
+        (
+            |talk| talk.client(FrameType::Request, 2, 0, b"\0{}"),
+            id::RUN_ONCE,
+        ),
         (
             |talk| talk.client(FrameType::ChannelRequest, 2, 1, b"\x06"),
             id::CHANNEL_OPEN_SCOPE,

@@ -23,11 +23,10 @@ pub(super) struct Wire {
     scopes: HashMap<u32, Scope>,
 }
 
-/// A scope that the client opened.
+/// A scope that the client opened. That the provider has finished it changes nothing: what the client sends on it may
+/// have been on its way.
 #[derive(Debug, Default)]
 struct Scope {
-    /// The provider has finished it; what the client sends on it may have been on its way.
-    finished: bool,
     /// Channels that the client opened and the provider has not finished.
     own: HashSet<u32>,
     /// Channels that the provider opened, and whether the client has finished them.
@@ -56,7 +55,6 @@ impl Wire {
             return;
         };
         match frame.kind {
-            FrameType::ResponseFinish => scope.finished = true,
             FrameType::ChannelRequest => {
                 scope.asked.insert(frame.channel, false);
             }
@@ -114,9 +112,6 @@ impl Wire {
             let received = format!("a channel on scope {}, which is not open", frame.scope);
             return cx.flag(id::CHANNEL_OPEN_SCOPE, "a scope that is open", received);
         };
-        if scope.finished {
-            return;
-        }
         if !scope.own.insert(frame.channel) {
             let received = format!("a second channel {}", frame.channel);
             cx.flag(id::CHANNEL_FREE_NUMBER, "a number that is free", received);
@@ -130,9 +125,6 @@ impl Wire {
 
     fn answer(&mut self, frame: &Frame, cx: &mut Cx<'_>) {
         let scope = self.scopes.get_mut(&frame.scope);
-        if scope.as_ref().is_some_and(|scope| scope.finished) {
-            return;
-        }
         let received = match scope.and_then(|scope| scope.asked.get_mut(&frame.channel)) {
             Some(finished @ false) => {
                 *finished = frame.kind == FrameType::ChannelResponseFinish;

@@ -2,6 +2,7 @@
 
 use super::{Act, Verb, Word, Words};
 use crate::transcript::Role;
+use crate::wire::client_line::ClientLine;
 use crate::wire::run::RunKind;
 
 /// What happens in a scenario for clients.
@@ -60,6 +61,32 @@ pub enum Told {
     Trouble,
 }
 
+impl Told {
+    /// As scenario files have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Refused => "refused",
+            Self::Error => "error",
+            Self::Chunk => "chunk",
+            Self::Active => "active",
+            Self::Inactive => "inactive",
+            Self::Finished => "finished",
+            Self::Trouble => "trouble",
+        }
+    }
+
+    /// Whether a line tells this.
+    #[must_use]
+    pub fn is(self, line: &ClientLine) -> bool {
+        match self {
+            Self::Trouble => line.is_trouble(),
+            _ => line.event() == self.name() && !matches!(line, ClientLine::Other(_)),
+        }
+    }
+}
+
 /// How a client ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientEnd {
@@ -96,8 +123,8 @@ const fn response(kind: RunKind) -> Word {
     )
 }
 
-const fn told(name: &'static str, told: Told) -> Word {
-    word(name, ClientAct::Tells(told), &["on", "json"])
+const fn told(told: Told) -> Word {
+    word(told.name(), ClientAct::Tells(told), &["on", "json"])
 }
 
 pub(super) const VERBS: &[Verb] = &[
@@ -172,14 +199,14 @@ pub(super) const VERBS: &[Verb] = &[
         from: Role::Client,
         to: Role::Client,
         words: Words::Named(&[
-            told("id", Told::Id),
-            told("refused", Told::Refused),
-            told("error", Told::Error),
-            told("chunk", Told::Chunk),
-            told("active", Told::Active),
-            told("inactive", Told::Inactive),
-            told("finished", Told::Finished),
-            told("trouble", Told::Trouble),
+            told(Told::Id),
+            told(Told::Refused),
+            told(Told::Error),
+            told(Told::Chunk),
+            told(Told::Active),
+            told(Told::Inactive),
+            told(Told::Finished),
+            told(Told::Trouble),
         ]),
     },
     Verb {
