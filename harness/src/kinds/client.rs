@@ -21,8 +21,8 @@ use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
-/// A line of a client is read no further than so many bytes: a message of the largest size, escaped.
-const LONGEST: u64 = 400 << 20;
+/// A line of a client is read no further than so many bytes; no scenario makes a longer one.
+const LONGEST: u64 = 64 << 20;
 /// What waits unread between an in-tree client and its reader, in bytes.
 const BLOCK: usize = 1 << 16;
 
