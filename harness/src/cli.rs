@@ -156,6 +156,8 @@ pub enum IutArg {
     Provider,
     /// A program that asks a server to run a container; what it is told is advice, since the protocol binds no client
     Client,
+    /// A program beside an agent server in a container, which a provider's server dials
+    Proxy,
     /// A program that says of payloads what they are, or that they are malformed
     Codec,
     /// An agent's HTTP server, as a proxy calls it
@@ -173,6 +175,7 @@ impl IutArg {
         match self {
             Self::Provider => Iut::Provider,
             Self::Client => Iut::Client,
+            Self::Proxy => Iut::Proxy,
             Self::Codec => Iut::Codec,
             Self::AgentServer => Iut::AgentServer,
             Self::Events => Iut::Events,
@@ -237,6 +240,7 @@ impl EventsRevisionArg {
     diverge-conformance run provider --url ws://127.0.0.1:8080/ --scenario 'provider/streams/*'\n  \
     diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl\n  \
     diverge-conformance run client --launch 'node client.js'\n  \
+    diverge-conformance run proxy --launch './my-proxy' --revision scope\n  \
     diverge-conformance run codec --launch './my-codec'\n  \
     diverge-conformance run codec --launch './my-codec' --cases 10000 --seed 7\n  \
     diverge-conformance run events --launch 'my-agent --events'\n  \

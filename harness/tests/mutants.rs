@@ -1,5 +1,6 @@
 //! The matrix: every hollow form, fault and conforming variant of every reference does as it must.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
@@ -18,8 +19,11 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for kind in kinds::all().iter().copied() {
         let entries = Arc::new(kind.entries().expect("the built-in scenarios load"));
-        trials.extend(kind.mutants().into_iter().map(|mutant| {
-            let entries = Arc::clone(&entries);
+        trials.extend(kind.mutants().into_iter().enumerate().map(|(nth, mutant)| {
+            let entries = match mutant.duty {
+                Duty::Green => Arc::new(one_of_each_family(&entries, nth)),
+                Duty::Caught(_) | Duty::NothingPasses => Arc::clone(&entries),
+            };
             let name = format!("{}/{}", kind.iut().as_str(), mutant.name);
             let duty = in_words(&mutant);
             Trial::test(name, move || does_as_it_must(kind, &mutant, &entries)).with_kind(duty)
@@ -45,4 +49,15 @@ fn does_as_it_must(kind: &dyn Kind, mutant: &Mutant, entries: &[Entry]) -> Resul
     } else {
         Err(tried.wrong.join("\n").into())
     }
+}
+
+/// One scenario of each family, which differ in data alone: another one for each mutant, so that all are played by some.
+/// The command plays every mutant on every one of them.
+fn one_of_each_family(entries: &[Entry], nth: usize) -> Vec<Entry> {
+    let mut families: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        families.entry(&entry.family).or_default().push(entry);
+    }
+    let chosen = families.values().map(|family| family[nth % family.len()]);
+    chosen.cloned().collect()
 }

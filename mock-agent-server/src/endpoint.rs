@@ -18,7 +18,7 @@ use futures_util::Stream;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -26,6 +26,8 @@ use crate::call::{Asked, Begun, Call, CallId, Cut, Head, Piece};
 
 /// The longest body of a request that is read, in bytes.
 const LONGEST: usize = 64 << 20;
+/// How many connections wait to be accepted at an address that is listened at again.
+const BACKLOG: u32 = 1024;
 
 /// What an endpoint reports.
 #[derive(Debug)]
@@ -50,12 +52,32 @@ impl Endpoint {
     /// # Errors
     /// When the address cannot be had.
     pub async fn bind(address: SocketAddr, to: mpsc::Sender<Arrival>) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
+        Self::on(TcpListener::bind(address).await?, to)
+    }
+
+    fn on(listener: TcpListener, to: mpsc::Sender<Arrival>) -> io::Result<Self> {
         Ok(Self {
-            address,
+            address: listener.local_addr()?,
             accepting: tokio::spawn(accept_all(listener, to)),
         })
+    }
+
+    /// Ends it, and keeps its port from everybody else.
+    ///
+    /// # Errors
+    /// When the port is gone at once.
+    pub async fn leave(self) -> io::Result<Reserved> {
+        let address = self.address;
+        self.stop().await;
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // Connections that were cut still count as users of the port, unless it may be reused; others may not.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.set_reuseaddr(false)?;
+        Ok(Reserved(socket))
     }
 
     /// Where it listens.
@@ -69,6 +91,21 @@ impl Endpoint {
         self.accepting.abort();
         // An abort is how it always ends.
         let _ = (&mut self.accepting).await;
+    }
+}
+
+/// An address that an endpoint had, at which nobody listens and nobody else can.
+#[derive(Debug)]
+pub struct Reserved(TcpSocket);
+
+impl Reserved {
+    /// Listens there again.
+    ///
+    /// # Errors
+    /// When the system does not let it.
+    pub fn listen(self, to: mpsc::Sender<Arrival>) -> io::Result<Endpoint> {
+        self.0.set_reuseaddr(true)?;
+        Endpoint::on(self.0.listen(BACKLOG)?, to)
     }
 }
 

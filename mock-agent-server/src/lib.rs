@@ -22,4 +22,4 @@ pub mod variants;
 pub mod view;
 
 pub use call::{Answer, Asked, Call, CallId, Head, Over};
-pub use endpoint::{Arrival, Endpoint};
+pub use endpoint::{Arrival, Endpoint, Reserved};

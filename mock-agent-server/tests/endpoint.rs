@@ -202,3 +202,25 @@ async fn an_endpoint_that_is_stopped_is_gone_with_its_calls() {
     assert!(!call.is_open());
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
+
+#[tokio::test]
+async fn an_endpoint_that_leaves_keeps_its_port_and_returns_to_it() {
+    let mut pair = Pair::new().await;
+    let held = pair.post("/run", "{}");
+    pair.called().await;
+    let address = pair.endpoint.address();
+    let reserved = pair.endpoint.leave().await.unwrap();
+    assert!(held.await.unwrap().is_err());
+    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    assert!(tokio::net::TcpListener::bind(address).await.is_err());
+    let (to, arrivals) = mpsc::channel(16);
+    let endpoint = reserved.listen(to).unwrap();
+    assert_eq!(endpoint.address(), address);
+    let mut pair = Pair { endpoint, arrivals };
+    let answer = pair.post("/run", "{}");
+    pair.called()
+        .await
+        .respond(Answer::json(200, "{}"))
+        .unwrap();
+    assert_eq!(answer.await.unwrap().unwrap().status, 200);
+}

@@ -3,8 +3,9 @@
 use diverge_protocol::rules::Revision;
 use diverge_protocol::wire::{Frame, FrameType};
 
-use crate::fault::{Intercept, Step, change_body, on, on_output, rewrite, tune};
-use crate::policy::{Endpoint, Input, Output};
+use crate::answers;
+use crate::fault::{Intercept, Step, change_body, on, on_call, on_output, rewrite, tune};
+use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Part, View};
 
 /// A named freedom, taken.
@@ -256,6 +257,32 @@ const VARIANTS: &[Variant] = &[
         "a second binary message ends the exchange",
         PATH,
         || tune(|settings| settings.second_message_leaves = true),
+    ),
+    variant(
+        "request-read",
+        "a request for a run that is no JSON is refused by the proxy itself",
+        PATH,
+        || {
+            on_call(Endpoint::Run, |_, id, call, next| {
+                next.push(if answers::is_json(&call.body) {
+                    Output::Call(id, call).into()
+                } else {
+                    Input::Agent(id, Word::Failed("not read".into())).into()
+                });
+            })
+        },
+    ),
+    variant(
+        "null-arguments-unread",
+        "a begin whose arguments are null is taken for one without arguments",
+        SCOPE,
+        || {
+            rewrite(
+                Flow::FromHost,
+                |message| message.frame.payload[..] == *b"\0{\"arguments\":null}",
+                |_| "\0{}".into(),
+            )
+        },
     ),
     variant(
         "text-leaves",

@@ -1,7 +1,7 @@
 //! Container proxies under test. A proxy serves one connection in its life, so that each scenario has one to itself.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use diverge_link::{ConnectError, Connection, Limits};
 use diverge_protocol::rules::Revision;
@@ -11,12 +11,13 @@ use mock_proxy::server::{self, Behaviour, Server};
 use mock_proxy::{faults, hollow, variants};
 
 use super::each::each;
-use super::reach::{REACHING, STARTING, reach};
+use super::launched::Launched;
+use super::reach::{REACHING, reach};
 use super::{Entry, Kind, Playing, Selection, Setting, Trial};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
-use crate::process::{CommandLine, Pipes, Process, free_address};
+use crate::process::CommandLine;
 use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
@@ -184,8 +185,8 @@ impl Way {
     /// # Errors
     /// When it cannot be started.
     pub async fn start(&self, agent: SocketAddr, revision: Revision) -> Result<Subject, PlugError> {
-        let (base, body) = match self {
-            Self::Url(url) => (url.trim_end_matches('/').to_owned(), Body::Url),
+        Ok(match self {
+            Self::Url(url) => Subject(Body::Url(url.trim_end_matches('/').to_owned())),
             Self::Reference(behaviour) => {
                 let server = server::serve(server::Config {
                     listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -193,68 +194,39 @@ impl Way {
                     revision,
                     behaviour: behaviour.clone(),
                 });
-                let server = server.await.map_err(PlugError::Listen)?;
-                (
-                    format!("ws://{}", server.address()),
-                    Body::Reference(server),
-                )
+                Subject(Body::Reference(server.await.map_err(PlugError::Listen)?))
             }
             Self::Launch(command) => {
-                let listen = free_address().map_err(PlugError::Listen)?;
-                let environment = [
-                    ("CONFORMANCE_LISTEN", listen.to_string()),
+                let environment = vec![
                     ("PORT", agent.port().to_string()),
                     ("CONFORMANCE_REVISION", revision.as_str().to_owned()),
                 ];
-                let state = State {
-                    process: Process::start(command, &environment, Pipes::None)?,
-                    reached: false,
-                };
-                let body = Body::Launched {
-                    command: command.clone(),
-                    state: Mutex::new(state),
-                };
-                (format!("ws://{listen}"), body)
+                let launched = Launched::start(command.clone(), environment)?;
+                Subject(Body::Launched(Box::new(launched)))
             }
-        };
-        Ok(Subject { base, body })
+        })
     }
 }
 
 /// The proxy of one scenario. Dropping it ends what was started.
 #[derive(Debug)]
-pub struct Subject {
-    base: String,
-    body: Body,
-}
+pub struct Subject(Body);
 
 #[derive(Debug)]
 enum Body {
-    Url,
+    Url(String),
     Reference(Server),
-    Launched {
-        command: CommandLine,
-        state: Mutex<State>,
-    },
-}
-
-#[derive(Debug)]
-struct State {
-    process: Process,
-    reached: bool,
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+    Launched(Box<Launched>),
 }
 
 impl Subject {
     /// Its WebSocket address, in the path revision with the path of an exchange.
     #[must_use]
     pub fn url(&self, path: Option<AgentCall>) -> String {
-        match path {
-            Some(call) => format!("{}/agent/{}", self.base, call.name()),
-            None => format!("{}/", self.base),
+        match &self.0 {
+            Body::Url(base) => with_path(base, path),
+            Body::Reference(server) => at(server.address(), path),
+            Body::Launched(launched) => at(launched.address(), path),
         }
     }
 
@@ -267,49 +239,44 @@ impl Subject {
         path: Option<AgentCall>,
         patience: &Patience,
     ) -> Result<Connection, ConnectError> {
-        let starting = match &self.body {
-            Body::Launched { state, .. } => !lock(state).reached,
-            Body::Url | Body::Reference(_) => false,
-        };
-        let allowed = if starting { STARTING } else { REACHING };
-        let alive = || match &self.body {
-            Body::Launched { state, .. } => lock(state).process.ended().is_none(),
-            Body::Url | Body::Reference(_) => true,
-        };
         let limits = Limits::default();
-        let connected = reach(|| self.url(path), limits, patience, allowed, alive).await;
-        if let (Body::Launched { state, .. }, true) = (&self.body, connected.is_ok()) {
-            lock(state).reached = true;
+        match &self.0 {
+            Body::Launched(launched) => {
+                let url = |address| at(address, path);
+                launched.connect(url, limits, patience).await
+            }
+            Body::Url(_) | Body::Reference(_) => {
+                reach(|| self.url(path), limits, patience, REACHING, || true).await
+            }
         }
-        connected
     }
 
     /// How a launched process ended and what it wrote last, where it has ended.
     #[must_use]
     pub fn last_words(&self) -> Option<String> {
-        let Body::Launched { command, state } = &self.body else {
-            return None;
-        };
-        let mut state = lock(state);
-        let status = state.process.ended()?;
-        let mut words = format!("`{}` ended ({status})", command.text());
-        let said = state.process.said().join(" ⏎ ");
-        if !said.is_empty() {
-            words.push_str(" after writing: ");
-            words.push_str(&said);
+        match &self.0 {
+            Body::Launched(launched) => launched.last_words(),
+            Body::Url(_) | Body::Reference(_) => None,
         }
-        Some(words)
     }
 
     /// Ends what was started, and waits until it is gone.
     pub async fn end(self) {
-        match self.body {
-            Body::Url => {}
+        match self.0 {
+            Body::Url(_) => {}
             Body::Reference(server) => server.stop().await,
-            Body::Launched { state, .. } => {
-                let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
-                state.process.end().await;
-            }
+            Body::Launched(launched) => launched.end().await,
         }
+    }
+}
+
+fn at(address: SocketAddr, path: Option<AgentCall>) -> String {
+    with_path(&format!("ws://{address}"), path)
+}
+
+fn with_path(base: &str, path: Option<AgentCall>) -> String {
+    match path {
+        Some(call) => format!("{base}/agent/{}", call.name()),
+        None => format!("{base}/"),
     }
 }

@@ -13,7 +13,7 @@ use crate::fault::{
     rewrite,
 };
 use crate::policy::{Endpoint, Input, Output, Word};
-use crate::view::{Flow, Message, Part, asked};
+use crate::view::{Flow, Message, Part, ScopeView, asked};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
@@ -125,6 +125,27 @@ pub(super) const FAULTS: &[Fault] = &[
                 });
             })
         },
+    ),
+    fault(
+        "schema-only-in-loops",
+        "proxy.schema.any-time",
+        "finishes schema requests bare that come while nothing runs",
+        || {
+            on(Flow::FromHost, |message, next| {
+                let idle = message.scope.is_some_and(|scope| !scope.in_loop);
+                next.push(if message.opens(Schema) && idle {
+                    message.finish_channel()
+                } else {
+                    message.pass()
+                });
+            })
+        },
+    ),
+    fault(
+        "schema-given-up",
+        "proxy.connection.no-timeout",
+        "tells an error when a schema is not known after five hundred turns",
+        || super::give_up(Endpoint::Schema),
     ),
     fault(
         "schema-after-loop",
@@ -286,6 +307,18 @@ pub(super) const FAULTS: &[Fault] = &[
                 } else {
                     message.pass()
                 });
+            })
+        },
+    ),
+    fault(
+        "finished-number-ignored",
+        "proxy.channel.number-reusable",
+        "passes over an enqueue under a number that served before",
+        || {
+            lose(Flow::FromHost, |message| {
+                let number = message.frame.channel;
+                let used = |scope: &ScopeView| scope.answered.contains_key(&number);
+                message.opens(Enqueue) && message.scope.is_some_and(used)
             })
         },
     ),

@@ -6,8 +6,8 @@
 use bytes::Bytes;
 use diverge_protocol::wire::{Frame, FrameType};
 
-use crate::fault::{Fault, Step};
-use crate::policy::{Endpoint, HostId, Output};
+use crate::fault::{Fault, Intercept, Step, on_input};
+use crate::policy::{Endpoint, HostId, Input, Output};
 use crate::view::View;
 
 mod begin;
@@ -74,4 +74,27 @@ fn is_starting(view: &View) -> bool {
 fn is_streaming(view: &View) -> bool {
     let mut runs = view.calls_of(Endpoint::Run);
     runs.any(|(_, run)| !run.over && run.streams)
+}
+
+/// How many turns a call may take that is given up.
+const TURNS: usize = 500;
+
+/// Gives up the call of that endpoint that has waited longest for its answer, as if it had been refused.
+fn give_up(endpoint: Endpoint) -> Box<dyn Intercept> {
+    let mut waiting = None;
+    let mut turns = 0;
+    on_input(move |view, input, next| {
+        let mut calls = view.calls_of(endpoint);
+        let oldest = calls.find(|(_, call)| !call.over && !call.streams);
+        let oldest = oldest.map(|(id, _)| id);
+        turns = if oldest == waiting { turns + 1 } else { 0 };
+        waiting = oldest;
+        if turns == TURNS
+            && let Some(id) = oldest
+        {
+            let refusal = enqueue::refusal("{\"kind\":\"timeout\"}");
+            next.push(Input::Agent(id, refusal).into());
+        }
+        next.push(input.into());
+    })
 }

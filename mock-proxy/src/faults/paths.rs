@@ -4,7 +4,6 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::loops::is_fatal;
-use crate::answers;
 use crate::fault::{
     Fault, Heard, Intercept, Step, admit, change_body, change_word, extra_call, on_call, on_input,
     on_output, on_said, on_word, path_fault,
@@ -146,20 +145,6 @@ pub(super) const FAULTS: &[Fault] = &[
             change_body(Endpoint::Run, |_, body| {
                 let body: Value = serde_json::from_slice(body).ok()?;
                 serde_json::to_vec(&body).ok()
-            })
-        },
-    ),
-    path_fault(
-        "path-request-refused",
-        "proxy.path-run.request-verbatim",
-        "does not pass a body on that it cannot read itself",
-        || {
-            on_call(Endpoint::Run, |_, id, call, next| {
-                next.push(if answers::is_json(&call.body) {
-                    Output::Call(id, call).into()
-                } else {
-                    Input::Agent(id, Word::Failed("not read".into())).into()
-                });
             })
         },
     ),

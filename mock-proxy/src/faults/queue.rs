@@ -6,9 +6,8 @@ use diverge_protocol::wire::agent_server::Fate;
 use diverge_protocol::wire::profile::BeginChannel::Enqueue;
 use serde_json::{Value, json};
 
-use super::enqueue::refusal;
-use crate::fault::{Fault, change_body, extra_call, fault, on, on_input, on_word, slip};
-use crate::policy::{Endpoint, Input};
+use crate::fault::{Fault, change_body, extra_call, fault, on, on_word, slip};
+use crate::policy::Endpoint;
 use crate::settings::Slip;
 use crate::view::Flow;
 
@@ -143,19 +142,6 @@ pub(super) const FAULTS: &[Fault] = &[
         "delivery-given-up",
         "proxy.connection.no-timeout",
         "tells an error when the fate of a message is not known after five hundred turns",
-        || {
-            let mut turns = 0;
-            on_input(move |view, input, next| {
-                let mut offered = view.calls_of(Endpoint::Enqueue).filter(|(_, it)| !it.over);
-                let offered = offered.next().map(|(id, _)| id);
-                turns = if offered.is_some() { turns + 1 } else { 0 };
-                if turns == 500
-                    && let Some(id) = offered
-                {
-                    next.push(Input::Agent(id, refusal("{\"kind\":\"timeout\"}")).into());
-                }
-                next.push(input.into());
-            })
-        },
+        || super::give_up(Endpoint::Enqueue),
     ),
 ];

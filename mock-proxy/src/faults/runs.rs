@@ -335,6 +335,12 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
+        "start-given-up",
+        "proxy.connection.no-timeout",
+        "tells an error when a run is not answered after five hundred turns",
+        || super::give_up(Endpoint::Run),
+    ),
+    fault(
         "start-told-to-first",
         "proxy.enqueue.delivered-at-start",
         "answers only the first message of a run that starts",

@@ -1,17 +1,18 @@
 //! The provider under test: where it is reached, and the process that is started for it.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use diverge_link::{ConnectError, Connection, Limits};
 use mock_provider::server::Server;
 use mock_proxy::Hub;
 
-use super::super::reach::{REACHING, STARTING, reach};
+use super::super::launched::Launched;
+use super::super::reach::{REACHING, reach};
 use crate::config::ProviderConfig;
 use crate::iut::{Place, Plug, PlugError, Started};
 use crate::play::Patience;
-use crate::process::{CommandLine, Pipes, Process, free_address};
+use crate::process::CommandLine;
 
 /// One way to an implementation, with the address at which its containers' proxies answer.
 #[derive(Debug)]
@@ -27,22 +28,6 @@ enum Body {
     Launched(Launched),
     InProcess(Started),
     Url(String),
-}
-
-#[derive(Debug)]
-struct Launched {
-    command: CommandLine,
-    environment: Vec<(&'static str, String)>,
-    state: Mutex<Running>,
-}
-
-#[derive(Debug)]
-struct Running {
-    process: Process,
-    url: String,
-    /// How many processes came before this one.
-    generation: u64,
-    reached: bool,
 }
 
 impl Endpoint {
@@ -89,12 +74,7 @@ impl Endpoint {
                     ("CONFORMANCE_CREDENTIAL", credential.clone()),
                     ("CONFORMANCE_REVISION", "scope".to_owned()),
                 ];
-                let running = start(&command, &environment, 0)?;
-                Body::Launched(Launched {
-                    command,
-                    environment,
-                    state: Mutex::new(running),
-                })
+                Body::Launched(Launched::start(command, environment)?)
             }
         };
         Ok(Self {
@@ -122,7 +102,7 @@ impl Endpoint {
         match &self.body {
             Body::Reference { url, .. } | Body::Url(url) => url.clone(),
             Body::InProcess(server) => server.url().to_owned(),
-            Body::Launched(launched) => launched.state().url.clone(),
+            Body::Launched(launched) => at(launched.address()),
         }
     }
 
@@ -135,22 +115,19 @@ impl Endpoint {
         limits: Limits,
         patience: &Patience,
     ) -> Result<Connection, ConnectError> {
-        let allowed = match &self.body {
-            Body::Launched(launched) if !launched.state().reached => STARTING,
-            _ => REACHING,
-        };
-        let connected = reach(|| self.url(), limits, patience, allowed, || self.alive()).await;
-        if let (Body::Launched(launched), true) = (&self.body, connected.is_ok()) {
-            launched.state().reached = true;
+        match &self.body {
+            Body::Launched(launched) => launched.connect(at, limits, patience).await,
+            Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => {
+                reach(|| self.url(), limits, patience, REACHING, || true).await
+            }
         }
-        connected
     }
 
     /// Whether there can be an answer: a launched process runs, or there is none to ask about.
     #[must_use]
     pub fn alive(&self) -> bool {
         match &self.body {
-            Body::Launched(launched) => launched.state().process.ended().is_none(),
+            Body::Launched(launched) => launched.alive(),
             Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => true,
         }
     }
@@ -161,26 +138,15 @@ impl Endpoint {
         let Body::Launched(launched) = &self.body else {
             return None;
         };
-        let mut state = launched.state();
-        let status = state.process.ended()?;
-        let mut words = format!("`{}` ended ({status})", launched.command.text());
-        let said = state
-            .process
-            .said()
-            .join(" ⏎ ")
-            .replace(&self.credential, "‹credential›");
-        if !said.is_empty() {
-            words.push_str(" after writing: ");
-            words.push_str(&said);
-        }
-        Some(words)
+        let words = launched.last_words()?;
+        Some(words.replace(&self.credential, "‹credential›"))
     }
 
     /// Which process this is, counted from 0.
     #[must_use]
     pub fn generation(&self) -> u64 {
         match &self.body {
-            Body::Launched(launched) => launched.state().generation,
+            Body::Launched(launched) => launched.generation(),
             Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => 0,
         }
     }
@@ -189,7 +155,7 @@ impl Endpoint {
     #[must_use]
     pub fn reached(&self) -> bool {
         match &self.body {
-            Body::Launched(launched) => launched.state().reached || launched.state().generation > 0,
+            Body::Launched(launched) => launched.reached(),
             Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => true,
         }
     }
@@ -199,48 +165,20 @@ impl Endpoint {
     /// # Errors
     /// When it cannot be started again.
     pub fn revive(&self) -> Result<bool, PlugError> {
-        let Body::Launched(launched) = &self.body else {
-            return Ok(false);
-        };
-        let mut state = launched.state();
-        if state.process.ended().is_none() {
-            return Ok(false);
+        match &self.body {
+            Body::Launched(launched) => launched.revive(),
+            Body::Reference { .. } | Body::InProcess(_) | Body::Url(_) => Ok(false),
         }
-        let generation = state.generation + 1;
-        *state = start(&launched.command, &launched.environment, generation)?;
-        Ok(true)
     }
 
     /// Ends the process and its group, and waits until they are gone.
     pub async fn unplug(self) {
         if let Body::Launched(launched) = self.body {
-            let running = launched
-                .state
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner);
-            running.process.end().await;
+            launched.end().await;
         }
     }
 }
 
-impl Launched {
-    fn state(&self) -> std::sync::MutexGuard<'_, Running> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn start(
-    command: &CommandLine,
-    environment: &[(&'static str, String)],
-    generation: u64,
-) -> Result<Running, PlugError> {
-    let listen = free_address().map_err(PlugError::Listen)?;
-    let mut environment = environment.to_vec();
-    environment.push(("CONFORMANCE_LISTEN", listen.to_string()));
-    Ok(Running {
-        process: Process::start(command, &environment, Pipes::None)?,
-        url: format!("ws://{listen}/"),
-        generation,
-        reached: false,
-    })
+fn at(address: SocketAddr) -> String {
+    format!("ws://{address}/")
 }

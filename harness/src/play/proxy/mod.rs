@@ -1,5 +1,6 @@
 //! Plays a scenario against a proxy: the harness is the provider on one side, and the agent server on the other.
 
+mod agent;
 mod expect;
 mod stage;
 mod state;
@@ -14,8 +15,9 @@ use diverge_protocol::transcript::{AgentCall, Role, Transcript, What};
 use diverge_protocol::wire::frame::{Frame, FrameType};
 use diverge_protocol::wire::mutate::mutate;
 use diverge_protocol::wire::profile::{BeginChannel, RequestKind};
-use mock_agent_server::{Answer, Endpoint, Head};
+use mock_agent_server::{Answer, Head};
 
+use self::agent::Agent;
 use self::stage::Stage;
 use self::state::{Called, Channel, Scope};
 use super::Played;
@@ -40,21 +42,20 @@ const AGENT: &str = r#"{"agent":{"model":"made-up"}}"#;
 pub async fn play(scenario: &Scenario, way: &Way, patience: &Patience) -> Played {
     let (to_agent, arrivals) = stage::arrivals();
     let address = way.agent_address().unwrap_or_else(stage::any_port);
-    let endpoint = match Endpoint::bind(address, to_agent.clone()).await {
-        Ok(endpoint) => endpoint,
+    let mut agent = match Agent::listen(address, to_agent).await {
+        Ok(agent) => agent,
         Err(error) => {
             return Played::Unreachable(format!(
                 "could not listen on {address} for the agent server: {error}"
             ));
         }
     };
-    let subject = match way.start(endpoint.address(), scenario.revision).await {
+    let subject = match way.start(agent.address(), scenario.revision).await {
         Ok(subject) => subject,
         Err(error) => return Played::Unreachable(error.to_string()),
     };
     let played = {
-        let agent = (to_agent, arrivals);
-        let stage = Stage::new(&subject, patience, scenario.revision, endpoint, agent);
+        let stage = Stage::new(&subject, patience, scenario.revision, &mut agent, arrivals);
         sequencer::run(scenario, Player { stage }, patience).await
     };
     let words = subject.last_words();

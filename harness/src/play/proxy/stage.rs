@@ -12,11 +12,12 @@ use diverge_protocol::transcript::{AgentCall, LinkId, LinkKind, Role, Transcript
 use diverge_protocol::wire::frame::{Frame, FrameType};
 use diverge_protocol::wire::profile::Profile;
 use diverge_protocol::wire::sse::EventReader;
-use mock_agent_server::{Arrival, Endpoint};
+use mock_agent_server::Arrival;
 use tokio::sync::mpsc;
 
 use super::super::halt::{Halt, diverged, divergence_of};
 use super::super::patience::{Began, Patience, Wait};
+use super::agent::Agent;
 use super::state::{Called, Ended, Host, Incoming, Scope};
 use crate::kinds::proxy::Subject;
 
@@ -44,22 +45,20 @@ pub(super) struct Stage<'a> {
     pub calls: Vec<Called>,
     began: Began,
     checkers: ProxyCheckers,
-    agent: Option<Endpoint>,
-    agent_address: SocketAddr,
-    to_agent: mpsc::Sender<Arrival>,
+    agent: &'a mut Agent,
     reports: mpsc::Receiver<Report>,
     to_reports: mpsc::Sender<Report>,
     violations: Vec<Violation>,
 }
 
 impl<'a> Stage<'a> {
-    /// A stage whose agent server listens at `endpoint` and reports through `arrivals`.
+    /// A stage whose agent server reports through `arrivals`.
     pub(super) fn new(
         subject: &'a Subject,
         patience: &'a Patience,
         revision: Revision,
-        endpoint: Endpoint,
-        (to_agent, mut arrivals): (mpsc::Sender<Arrival>, mpsc::Receiver<Arrival>),
+        agent: &'a mut Agent,
+        mut arrivals: mpsc::Receiver<Arrival>,
     ) -> Self {
         let (to_reports, reports) = mpsc::channel(WAITING);
         let forward = to_reports.clone();
@@ -82,9 +81,7 @@ impl<'a> Stage<'a> {
             calls: Vec::new(),
             began: Began::now(),
             checkers: ProxyCheckers::new(profile, revision),
-            agent_address: endpoint.address(),
-            agent: Some(endpoint),
-            to_agent,
+            agent,
             reports,
             to_reports,
             violations: Vec::new(),
@@ -153,6 +150,7 @@ impl<'a> Stage<'a> {
                 };
                 let seq = self.record(link, Role::Proxy, What::Refused { status });
                 self.patience.exchange_failed();
+                self.judge()?;
                 let accepted = RequirementId::new("proxy.connection.accepted");
                 return Err(diverged(
                     "the WebSocket handshake to be granted",
@@ -255,19 +253,16 @@ impl<'a> Stage<'a> {
 
     /// From here on nothing listens where the agent server does.
     pub(super) async fn agent_goes(&mut self) {
-        if let Some(agent) = self.agent.take() {
+        if self.agent.goes().await {
             self.checkers.agent_listens(false);
-            agent.stop().await;
         }
     }
 
     /// The agent server listens again, where it did before.
     pub(super) async fn agent_returns(&mut self) -> Result<(), Halt> {
-        if self.agent.is_none() {
-            let bound = Endpoint::bind(self.agent_address, self.to_agent.clone()).await;
-            self.agent = Some(bound.map_err(|error| {
-                Halt::Script(format!("the agent server's port is taken: {error}"))
-            })?);
+        let returned = self.agent.returns().await;
+        let taken = |error| Halt::Script(format!("the agent server's port is taken: {error}"));
+        if returned.map_err(taken)? {
             self.checkers.agent_listens(true);
         }
         Ok(())

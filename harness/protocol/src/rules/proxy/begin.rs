@@ -73,10 +73,11 @@ impl Begins {
             open.again = true;
             return;
         }
+        let kind = kind_of(cx.profile, &frame.payload);
         let scope = Scope {
-            kind: kind_of(cx.profile, &frame.payload),
+            second: self.begun.is_some() && matches!(kind, Kind::Begin(_)),
+            kind,
             sent: cx.seq,
-            second: self.begun.is_some(),
             late,
             said: Said::Nothing,
             finished: false,
@@ -139,9 +140,17 @@ impl Begins {
             (Kind::Begin(None), Some(_)) => true,
             _ => false,
         };
+        let unreadable =
+            |scope: &Scope| matches!(scope.kind, Kind::Unreadable(id::REQUEST_NOT_JSON));
+        let unreadable = self.scopes.values().any(unreadable);
         let mut candidates: Vec<_> = self.scopes.values_mut().filter(fits).collect();
         candidates.sort_by_key(|scope| scope.sent);
         let found = candidates.iter().position(|scope| same(scope));
+        if found.is_none() && unreadable {
+            let allowed = "nothing of a begin that cannot be read";
+            cx.flag(id::REQUEST_NOT_REGISTERED, allowed, "a register");
+            return;
+        }
         if let Some(scope) = candidates.get_mut(found.unwrap_or(0)) {
             scope.register = Some(link);
             if found.is_none() {
@@ -354,6 +363,8 @@ fn kind_of(profile: &Profile, payload: &Bytes) -> Kind {
     }
     let object = body.trim_ascii_start().starts_with(b"{");
     match BeginRequest::decode(profile, payload) {
+        // Null may count as nothing.
+        Ok(request) if request.arguments.get() == "null" => Kind::Begin(None),
         Ok(request) => Kind::Begin(Some(request.arguments.get().to_owned())),
         // A laxer reader takes it.
         Err(_) if object && has_arguments(body) => Kind::Begin(None),

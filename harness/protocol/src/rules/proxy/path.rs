@@ -88,6 +88,7 @@ impl Paths {
         listening: &Listening,
         cx: &mut Cx<'_>,
     ) {
+        let beside = self.runs_beside(link);
         let Some(path) = self.paths.get_mut(&link).filter(|path| !path.over) else {
             return;
         };
@@ -101,8 +102,11 @@ impl Paths {
             What::Refused {
                 status: Some(status),
             } => {
-                let received = format!("the status {status}");
-                cx.flag(id::PATH_PARALLEL, "a WebSocket", received);
+                let id = match path.kind {
+                    AgentCall::Run if beside => id::PATH_SECOND_REFUSED,
+                    _ => id::PATH_PARALLEL,
+                };
+                cx.flag(id, "a WebSocket", format!("the status {status}"));
             }
             What::Text(text) if from_proxy => {
                 let received = format!("a text message of {}", Length(text.len()));
@@ -145,7 +149,21 @@ impl Paths {
             return;
         };
         if path.kind == AgentCall::Run {
-            path.run.message(message, listening.failed_after(asked), cx);
+            // Whoever reads a request that is no JSON may refuse it.
+            let failed = listening.failed_after(asked) || call::value(&ask).is_none();
+            let mut found = Vec::new();
+            let mut own = Cx {
+                out: &mut found,
+                profile: cx.profile,
+                ..*cx
+            };
+            path.run.message(message, failed, &mut own);
+            if path.text_first {
+                for violation in &mut found {
+                    violation.requirement = id::PATH_TEXT_FIRST;
+                }
+            }
+            cx.out.append(&mut found);
             return;
         }
         let kind = path.kind;
