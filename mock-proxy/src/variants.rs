@@ -273,6 +273,22 @@ const VARIANTS: &[Variant] = &[
         },
     ),
     variant(
+        "refuses-by-itself",
+        "runs beside a run or ahead of a register, and registers behind one, are refused without asking anybody",
+        PATH,
+        || {
+            on_output(|view, output, next| {
+                next.push(match output {
+                    Output::Call(id, call) if is_hopeless(view, call.endpoint) => {
+                        let (status, body) = (409, "{\"kind\":\"known\"}".into());
+                        Input::Agent(id, Word::Answered { status, body }).into()
+                    }
+                    other => other.into(),
+                });
+            })
+        },
+    ),
+    variant(
         "null-arguments-unread",
         "a begin whose arguments are null is taken for one without arguments",
         SCOPE,
@@ -291,6 +307,18 @@ const VARIANTS: &[Variant] = &[
         || tune(|settings| settings.text_leaves = true),
     ),
 ];
+
+/// Whether an agent server that conforms refuses a call of that endpoint.
+fn is_hopeless(view: &View, endpoint: Endpoint) -> bool {
+    let mut registers = view.calls_of(Endpoint::Register);
+    let registered = registers.any(|(_, it)| it.status.is_some_and(answers::is_success));
+    let mut runs = view.calls_of(Endpoint::Run);
+    match endpoint {
+        Endpoint::Run => !registered || runs.any(|(_, run)| run.streams && !run.over),
+        Endpoint::Register => registered,
+        _ => false,
+    }
+}
 
 /// Does some outputs a turn later, in their order.
 struct Delay {

@@ -13,6 +13,8 @@ enum State {
     Gone(Reserved),
     /// Nothing keeps it.
     Lost,
+    /// It was to listen again, and somebody else has the port.
+    Taken,
 }
 
 #[derive(Debug)]
@@ -56,9 +58,9 @@ impl Agent {
 
     /// It listens again. Whether that is new.
     pub(super) async fn returns(&mut self) -> io::Result<bool> {
-        let endpoint = match std::mem::replace(&mut self.state, State::Lost) {
+        let endpoint = match std::mem::replace(&mut self.state, State::Taken) {
             State::Gone(reserved) => reserved.listen(self.to.clone())?,
-            State::Lost => Endpoint::bind(self.address, self.to.clone()).await?,
+            State::Lost | State::Taken => Endpoint::bind(self.address, self.to.clone()).await?,
             listens @ State::Listens(_) => {
                 self.state = listens;
                 return Ok(false);
@@ -66,5 +68,10 @@ impl Agent {
         };
         self.state = State::Listens(endpoint);
         Ok(true)
+    }
+
+    /// Whether somebody else got the port in between, so that the scenario could not go on.
+    pub(super) fn is_taken(&self) -> bool {
+        matches!(self.state, State::Taken)
     }
 }

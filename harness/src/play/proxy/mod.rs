@@ -38,21 +38,37 @@ const PROMPT: &str = r#"{"prompt":"hello"}"#;
 /// The request of a register's path that names none.
 const AGENT: &str = r#"{"agent":{"model":"made-up"}}"#;
 
+/// How often a scenario is played anew whose agent server could not return to its port.
+const ATTEMPTS: usize = 3;
+
 /// Plays `scenario` against a proxy that is had in this `way`.
 pub async fn play(scenario: &Scenario, way: &Way, patience: &Patience) -> Played {
+    let mut attempts = 1;
+    loop {
+        let (played, taken) = play_once(scenario, way, patience).await;
+        // A port of the system's choice can be another one.
+        let again = taken && attempts < ATTEMPTS && way.agent_address().is_none();
+        if !again {
+            return played;
+        }
+        attempts += 1;
+    }
+}
+
+/// Plays it, and tells whether its agent server lost its port.
+async fn play_once(scenario: &Scenario, way: &Way, patience: &Patience) -> (Played, bool) {
     let (to_agent, arrivals) = stage::arrivals();
     let address = way.agent_address().unwrap_or_else(stage::any_port);
     let mut agent = match Agent::listen(address, to_agent).await {
         Ok(agent) => agent,
         Err(error) => {
-            return Played::Unreachable(format!(
-                "could not listen on {address} for the agent server: {error}"
-            ));
+            let why = format!("could not listen on {address} for the agent server: {error}");
+            return (Played::Unreachable(why), false);
         }
     };
     let subject = match way.start(agent.address(), scenario.revision).await {
         Ok(subject) => subject,
-        Err(error) => return Played::Unreachable(error.to_string()),
+        Err(error) => return (Played::Unreachable(error.to_string()), false),
     };
     let played = {
         let stage = Stage::new(&subject, patience, scenario.revision, &mut agent, arrivals);
@@ -60,7 +76,7 @@ pub async fn play(scenario: &Scenario, way: &Way, patience: &Patience) -> Played
     };
     let words = subject.last_words();
     subject.end().await;
-    with_last_words(played, words)
+    (with_last_words(played, words), agent.is_taken())
 }
 
 /// A proxy that ended by itself says why, where its scenario did not pass.

@@ -141,6 +141,7 @@ impl Paths {
     }
 
     fn message(&mut self, link: LinkId, message: &Bytes, listening: &Listening, cx: &mut Cx<'_>) {
+        let beside = self.runs_beside(link);
         let Some(path) = self.paths.get_mut(&link) else {
             return;
         };
@@ -149,8 +150,9 @@ impl Paths {
             return;
         };
         if path.kind == AgentCall::Run {
-            // Whoever reads a request that is no JSON may refuse it.
-            let failed = listening.failed_after(asked) || call::value(&ask).is_none();
+            // A proxy may know by itself that the run will be refused.
+            let refused = call::value(&ask).is_none() || beside || !self.registered;
+            let failed = listening.failed_after(asked) || (refused && !path.called);
             let mut found = Vec::new();
             let mut own = Cx {
                 out: &mut found,
@@ -183,7 +185,9 @@ impl Paths {
         let taken = found.or(mine.first().map(|(call, _)| **call));
         match taken {
             None => {
-                let failed = listening.failed_after(asked) && fits(kind, &Reply::Lost, message);
+                let again = kind == AgentCall::Register && self.registered;
+                let failed =
+                    (listening.failed_after(asked) || again) && fits(kind, &Reply::Lost, message);
                 if !failed {
                     let id = match kind {
                         AgentCall::Enqueue => id::PATH_WHEN_KNOWN,
