@@ -133,6 +133,7 @@ impl Judge {
                 .collect(),
             evaluated: u32::try_from(self.lines).unwrap_or(u32::MAX),
             transcript: Transcript::default(),
+            script: Vec::new(),
             expectation: None,
         }
     }

@@ -116,6 +116,8 @@ pub struct Outcome {
     pub evaluated: u32,
     /// What happened.
     pub transcript: Transcript,
+    /// The events of the transcript that steps sent or read, by their numbers, in the order of the scenario's steps.
+    pub script: Vec<u64>,
     /// The baseline's entry that decided the verdict.
     pub expectation: Option<Expectation>,
 }
@@ -136,6 +138,7 @@ impl Outcome {
             readings: Vec::new(),
             evaluated: 0,
             transcript: Transcript::default(),
+            script: Vec::new(),
             expectation: None,
         }
     }

@@ -19,6 +19,8 @@ const SUBJECT: &str = "CONFORMANCE_TEST_SUBJECT";
 const SCENARIOS: &str = "CONFORMANCE_TEST_SCENARIOS";
 /// Its baseline.
 const BASELINE: &str = "CONFORMANCE_TEST_BASELINE";
+/// Where it keeps golden transcripts.
+const SNAPSHOTS: &str = "CONFORMANCE_TEST_SNAPSHOTS";
 
 const STREAMS: &str = "provider/streams/*";
 /// A fault, and a scenario that fails on it; the next one does not.
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
     if let Ok(name) = env::var(SUBJECT) {
         return subject(&name);
     }
-    let tests: [(&str, fn()); 9] = [
+    let tests: [(&str, fn()); 10] = [
         (
             "a_conforming_server_is_green_in_both_runners",
             conforming_is_green,
@@ -64,6 +66,10 @@ fn main() -> ExitCode {
         (
             "a_baseline_entry_that_passes_or_matches_nothing_is_red",
             stale_entry_is_red,
+        ),
+        (
+            "a_golden_transcript_that_differs_is_red_and_shown_by_its_lines",
+            other_transcript_is_red,
         ),
     ];
     let trials = tests.map(|(name, test)| {
@@ -102,6 +108,9 @@ fn subject(name: &str) -> ExitCode {
     }
     if let Ok(baseline) = env::var(BASELINE) {
         conformance = conformance.baseline(baseline);
+    }
+    if let Ok(snapshots) = env::var(SNAPSHOTS) {
+        conformance = conformance.snapshots(snapshots).only_snapshots();
     }
     conformance.run()
 }
@@ -306,4 +315,23 @@ fn stale_entry_is_red() {
     };
     with(PASSES).has("it passes, though the baseline expects it to fail: Once it did.");
     with("provider/streams/emptyloop").has("no scenario is called `provider/streams/emptyloop`");
+}
+
+fn other_transcript_is_red() {
+    let directory = directory();
+    let with = |subject: &str, update: &str| {
+        let mut target = target(subject, STREAMS);
+        target
+            .env(SNAPSHOTS, directory.path())
+            .env("INSTA_UPDATE", update);
+        Shown::of(&mut target)
+    };
+    assert!(with("conforming", "always").green);
+    let same = with("conforming", "no");
+    same.has("test snapshot/provider/streams ... ok");
+    assert!(same.green, "{}", same.text);
+    let other = with(FAULT, "no");
+    other.has(&format!("-{FAILS}  pass"));
+    other.has(&format!("+{FAILS}  fail"));
+    assert!(!other.green);
 }

@@ -33,6 +33,7 @@ fn outcome(id: &str, verdict: Verdict) -> Outcome {
         readings: Vec::new(),
         evaluated: 1,
         transcript: Transcript::default(),
+        script: Vec::new(),
         expectation: None,
     }
 }

@@ -28,8 +28,12 @@
 //! selects is played together, on a few servers; a test runner that runs each test in a process of its own, as nextest
 //! does, starts a server in each. A test fails with what the command line prints for a failure. A scenario that needs
 //! something that the configuration lacks is ignored, with the reason.
+//!
+//! With [`Conformance::snapshots`], there is also a test for each topic that compares what was said with what was said
+//! before: golden transcripts, reviewed with `cargo insta`.
 
 mod session;
+mod snapshot;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,7 +44,7 @@ pub use diverge_protocol::rules::Revision;
 pub use diverge_protocol::scenario::Iut;
 use libtest_mimic::Arguments;
 
-use self::session::{Part, Session};
+use self::session::{Options, Part, Session};
 use crate::baseline::Baseline;
 use crate::commands::{complain, complain_of};
 use crate::config::Config;
@@ -65,6 +69,8 @@ pub struct Conformance {
     revision: Option<Revision>,
     patience: Duration,
     strict: bool,
+    snapshots: Option<PathBuf>,
+    only_snapshots: bool,
 }
 
 impl Conformance {
@@ -106,6 +112,8 @@ impl Conformance {
             revision: None,
             patience: Duration::from_secs(5),
             strict: false,
+            snapshots: None,
+            only_snapshots: false,
         }
     }
 
@@ -148,6 +156,24 @@ impl Conformance {
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
+        self
+    }
+
+    /// Keeps golden transcripts in this directory, from the root of the package: a snapshot of insta's for each topic,
+    /// and a test for it. `INSTA_UPDATE` and `cargo insta review` mean what they mean for other snapshots.
+    ///
+    /// A snapshot holds what the scenarios' steps sent and read, in the order that the scenarios enforce; times, ids,
+    /// secrets and the numbers that the implementation chose are redacted. Of what did not pass it holds the verdict.
+    #[must_use]
+    pub fn snapshots(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.snapshots = Some(directory.into());
+        self
+    }
+
+    /// Has the tests of snapshots only; the scenarios are tests elsewhere.
+    #[must_use]
+    pub fn only_snapshots(mut self) -> Self {
+        self.only_snapshots = true;
         self
     }
 
@@ -225,8 +251,12 @@ impl Conformance {
             runtime,
             parts.collect(),
             baseline,
-            self.scenarios.is_empty() && self.revision.is_none(),
-            self.strict,
+            Options {
+                whole: self.scenarios.is_empty() && self.revision.is_none(),
+                strict: self.strict,
+                snapshots: self.snapshots.clone(),
+                scenarios: !self.only_snapshots,
+            },
         )))
     }
 }

@@ -1,6 +1,7 @@
 //! One run of the tests: the scenarios that it selects are played together, and each test waits for its own result.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -8,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use libtest_mimic::{Arguments, ColorSetting, Completion, Conclusion, Failed};
 use tokio::runtime::Runtime;
 
+use super::snapshot::{compare, topic};
 use crate::baseline::{self, Baseline};
 use crate::commands::complain;
 use crate::kinds::Trial;
@@ -26,14 +28,24 @@ pub(super) struct Part {
     pub trial: Box<dyn Trial>,
 }
 
+/// What is asked of a session.
+pub(super) struct Options {
+    /// Whether every scenario of the kind is in the parts.
+    pub whole: bool,
+    /// Whether warnings fail.
+    pub strict: bool,
+    /// Where snapshots are kept.
+    pub snapshots: Option<PathBuf>,
+    /// Whether scenarios are tests.
+    pub scenarios: bool,
+}
+
 /// What the tests of one process share.
 pub(super) struct Session {
     runtime: Runtime,
     parts: Mutex<Vec<Part>>,
     baseline: Mutex<Option<Baseline>>,
-    /// Whether every scenario of the kind is in the parts.
-    whole: bool,
-    strict: bool,
+    options: Options,
     started: Once,
     playing: Mutex<Option<JoinHandle<()>>>,
     state: Mutex<State>,
@@ -59,6 +71,8 @@ struct Told {
     verdict: Verdict,
     /// Why it did not pass: the whole story of a failure, a line for others.
     why: String,
+    /// What a snapshot holds of it.
+    golden: String,
 }
 
 impl Session {
@@ -66,15 +80,13 @@ impl Session {
         runtime: Runtime,
         parts: Vec<Part>,
         baseline: Option<Baseline>,
-        whole: bool,
-        strict: bool,
+        options: Options,
     ) -> Self {
         Self {
             runtime,
             parts: Mutex::new(parts),
             baseline: Mutex::new(baseline),
-            whole,
-            strict,
+            options,
             started: Once::new(),
             playing: Mutex::default(),
             state: Mutex::default(),
@@ -96,34 +108,83 @@ impl Session {
         self.conclude(&conclusion)
     }
 
-    /// A test for each scenario; what the arguments do not select is not played.
+    /// A test for each scenario, and one for each snapshot; what the arguments do not select is not played.
     fn tests(self: &Arc<Self>, arguments: &Arguments) -> Vec<libtest_mimic::Trial> {
-        let painted = paints(arguments);
+        let selects = |test: &libtest_mimic::Trial| {
+            !arguments.is_filtered_out(test) && !arguments.is_ignored(test)
+        };
         let mut tests = Vec::new();
+        let mut files = HashSet::new();
         for part in locked(&self.parts).iter_mut() {
-            let mut selected = Vec::new();
-            for id in part.trial.ids() {
-                let name = format!("{}{id}", part.prefix);
-                let lacking = part.trial.lacking(&id);
-                let session = Arc::clone(self);
-                let of_test = name.clone();
-                let test = libtest_mimic::Trial::ignorable_test(name, move || {
-                    session.result(&of_test, painted)
-                });
-                // nextest cannot be told while a test runs that it is to be ignored, only when tests are listed.
-                let test = test.with_ignored_flag(lacking.is_some() && in_nextest());
-                if !arguments.is_filtered_out(&test) && !arguments.is_ignored(&test) {
-                    selected.push(id);
+            let mut selected = HashSet::new();
+            let mut topics: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            let ids = part.trial.ids();
+            for id in &ids {
+                topics.entry(topic(id)).or_default().push(id.clone());
+                if self.options.scenarios {
+                    let test = self.scenario(part, id, arguments);
+                    selected.extend(Some(id.clone()).filter(|_| selects(&test)));
+                    tests.push(test);
                 }
-                tests.push(test);
             }
+            if let Some(directory) = &self.options.snapshots {
+                for (topic, ids) in topics {
+                    // Two revisions may have topics of one name.
+                    let mut file = topic.replace('/', "-");
+                    if !files.insert(file.clone()) {
+                        file = format!("{file}-{}", part.prefix.trim_end_matches('/'));
+                    }
+                    let test = self.snapshot(part, &topic, &ids, directory.join(file));
+                    selected.extend(ids.into_iter().filter(|_| selects(&test)));
+                    tests.push(test);
+                }
+            }
+            let selected: Vec<String> =
+                ids.into_iter().filter(|id| selected.contains(id)).collect();
             part.trial.keep(&selected);
         }
         tests
     }
 
-    /// Waits for the result of one test.
-    fn result(self: &Arc<Self>, name: &str, painted: bool) -> Result<Completion, Failed> {
+    fn scenario(
+        self: &Arc<Self>,
+        part: &Part,
+        id: &str,
+        arguments: &Arguments,
+    ) -> libtest_mimic::Trial {
+        let painted = paints(arguments);
+        let name = format!("{}{id}", part.prefix);
+        let lacking = part.trial.lacking(id);
+        let session = Arc::clone(self);
+        let of_test = name.clone();
+        let test =
+            libtest_mimic::Trial::ignorable_test(name, move || session.result(&of_test, painted));
+        // nextest cannot be told while a test runs that it is to be ignored, only when tests are listed.
+        test.with_ignored_flag(lacking.is_some() && in_nextest())
+    }
+
+    fn snapshot(
+        self: &Arc<Self>,
+        part: &Part,
+        topic: &str,
+        ids: &[String],
+        file: PathBuf,
+    ) -> libtest_mimic::Trial {
+        let prefix = &part.prefix;
+        let name = format!("snapshot/{prefix}{topic}");
+        let tests: Vec<String> = ids.iter().map(|id| format!("{prefix}{id}")).collect();
+        let session = Arc::clone(self);
+        libtest_mimic::Trial::test(name, move || {
+            let golden = |told: &Told| told.golden.clone();
+            let goldens = tests.iter().map(|test| session.wait(test, golden));
+            let goldens = goldens.collect::<Result<Vec<_>, _>>()?;
+            compare(&file, &report::together(&goldens));
+            Ok(())
+        })
+    }
+
+    /// Waits until the scenario of a test has its result, and takes what is asked for out of it.
+    fn wait<T>(self: &Arc<Self>, name: &str, take: impl FnOnce(&Told) -> T) -> Result<T, Failed> {
         self.started.call_once(|| {
             let session = Arc::clone(self);
             let playing = thread::spawn(move || {
@@ -138,18 +199,26 @@ impl Session {
             let woken = self.changed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
-        let Some(told) = state.results.get(name) else {
-            let why = state.stopped.as_deref().unwrap_or("it has no result");
-            return Err(format!("not played: {why}").into());
-        };
+        match state.results.get(name) {
+            Some(told) => Ok(take(told)),
+            None => {
+                let why = state.stopped.as_deref().unwrap_or("it has no result");
+                Err(format!("not played: {why}").into())
+            }
+        }
+    }
+
+    /// What comes of one scenario's test.
+    fn result(self: &Arc<Self>, name: &str, painted: bool) -> Result<Completion, Failed> {
+        let (verdict, why) = self.wait(name, |told| (told.verdict, told.why.clone()))?;
         let why = if painted {
-            told.why.clone()
+            why
         } else {
-            anstream::adapter::strip_str(&told.why).to_string()
+            anstream::adapter::strip_str(&why).to_string()
         };
-        match told.verdict {
+        match verdict {
             Verdict::Pass => Ok(Completion::Completed),
-            Verdict::Warn if !self.strict => Ok(Completion::Completed),
+            Verdict::Warn if !self.options.strict => Ok(Completion::Completed),
             Verdict::NotApplicable if in_nextest() => Err(format!("not applicable: {why}").into()),
             Verdict::NotApplicable | Verdict::ExpectedFail => Ok(Completion::ignored_with(why)),
             _ => Err(why.into()),
@@ -184,7 +253,7 @@ impl Session {
             let closed = baseline.close(baseline::Selection {
                 iuts: &iuts,
                 ids: &ids,
-                whole: self.whole && parts.iter().all(every_one),
+                whole: self.options.whole && parts.iter().all(every_one),
                 ended: locked(&self.state).stopped.is_none(),
             });
             let mut state = locked(&self.state);
@@ -217,7 +286,7 @@ impl Session {
             _ => report::story(outcome, &part.heading),
         };
         let mut state = locked(&self.state);
-        if outcome.verdict == Verdict::Warn && !self.strict {
+        if outcome.verdict == Verdict::Warn && !self.options.strict {
             let message = line(outcome.message.as_deref());
             let broken = outcome.divergence.as_ref();
             let broken = broken.and_then(|divergence| divergence.requirements.first());
@@ -226,9 +295,14 @@ impl Session {
                 .notes
                 .push(format!("{}: {message}{broken}", outcome.id));
         }
+        let golden = match &self.options.snapshots {
+            Some(_) => report::golden(outcome, part.heading.iut, &part.heading.secrets),
+            None => String::new(),
+        };
         let told = Told {
             verdict: outcome.verdict,
             why,
+            golden,
         };
         state
             .results

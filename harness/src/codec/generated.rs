@@ -117,6 +117,7 @@ fn outcome(id: &str, group: &Group) -> Outcome {
         readings: Vec::new(),
         evaluated: u32::try_from(cases.saturating_mul(2)).unwrap_or(u32::MAX),
         transcript: Transcript::default(),
+        script: Vec::new(),
         expectation: None,
     }
 }

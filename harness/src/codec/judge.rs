@@ -192,6 +192,7 @@ fn outcome(
         readings: Vec::new(),
         evaluated: u32::try_from(scenario.vectors.len()).unwrap_or(u32::MAX),
         transcript: Transcript::default(),
+        script: Vec::new(),
         expectation: None,
     };
     if let Some(wrong) = wrong {

@@ -48,6 +48,9 @@ pub(crate) trait Scene: Send {
     /// Ends every link, and goes on judging what still comes until the implementation has ended its side.
     fn close(&mut self) -> impl Future<Output = Result<(), Halt>> + Send;
 
+    /// The events that steps have sent or read since this was asked last, by their numbers, in the order of the script.
+    fn take_told(&mut self) -> Vec<u64>;
+
     /// What happened.
     fn into_transcript(self) -> Transcript;
 }
@@ -64,6 +67,7 @@ pub(crate) async fn run<S: Scene>(scenario: &Scenario, scene: S, patience: &Pati
         evaluated: 0,
         readings: Vec::new(),
         meanwhile: Vec::new(),
+        script: Vec::new(),
     };
     let mut halt = sequencer.steps(&scenario.steps).await.err();
     if halt.is_none() {
@@ -88,6 +92,8 @@ struct Sequencer<'a, S> {
     readings: Vec<String>,
     /// Expectations that may be met any number of times before the next one is.
     meanwhile: Vec<&'a Step>,
+    /// What the steps have sent and read, in the order in which the scenario has them.
+    script: Vec<u64>,
 }
 
 type Steps<'b> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'b>>;
@@ -114,14 +120,22 @@ impl<'a, S: Scene> Sequencer<'a, S> {
                 self.steps(&branches[taken][1..]).await
             }
             Action::EitherOrder(branches) => {
-                let mut left: Vec<&'a [Step]> = branches.iter().map(Vec::as_slice).collect();
+                let mut left: Vec<(usize, &'a [Step])> =
+                    branches.iter().map(Vec::as_slice).enumerate().collect();
+                let before = std::mem::take(&mut self.script);
+                let mut parts = vec![Vec::new(); branches.len()];
                 while !left.is_empty() {
-                    let firsts: Vec<&Step> =
-                        left.iter().filter_map(|branch| branch.first()).collect();
+                    let firsts: Vec<&Step> = left
+                        .iter()
+                        .filter_map(|(_, branch)| branch.first())
+                        .collect();
                     let taken = self.wait_among(&firsts).await?;
-                    let branch = left.remove(taken);
+                    let (place, branch) = left.remove(taken);
                     self.steps(&branch[1..]).await?;
+                    parts[place] = std::mem::take(&mut self.script);
                 }
+                self.script = before;
+                self.script.extend(parts.into_iter().flatten());
                 Ok(())
             }
             Action::AnyNumberOf(steps) => {
@@ -136,7 +150,11 @@ impl<'a, S: Scene> Sequencer<'a, S> {
             }
             Action::NotApplicable(why) => Err(Halt::NotApplicable(why.clone())),
             action if action.expects() => self.wait_for(std::slice::from_ref(step)).await.map(drop),
-            _ => self.scene.act(step).await,
+            _ => {
+                self.scene.act(step).await?;
+                self.script.extend(self.scene.take_told());
+                Ok(())
+            }
         }
     }
 
@@ -184,6 +202,7 @@ impl<'a, S: Scene> Sequencer<'a, S> {
                 match self.peek(step)? {
                     Peek::Met => {
                         self.evaluated += 1;
+                        self.script.extend(self.scene.take_told());
                         self.meanwhile.clear();
                         self.patience.exchange_worked();
                         return Ok(at);
@@ -232,6 +251,8 @@ impl<'a, S: Scene> Sequencer<'a, S> {
     fn passes_meanwhile(&mut self) -> Result<bool, Halt> {
         for step in self.meanwhile.clone() {
             if matches!(self.peek(step)?, Peek::Met) {
+                // How often it comes is left open.
+                self.scene.take_told();
                 return Ok(true);
             }
         }
@@ -264,6 +285,7 @@ impl<'a, S: Scene> Sequencer<'a, S> {
         outcome.message = None;
         outcome.evaluated = self.evaluated;
         outcome.readings = self.readings;
+        outcome.script = self.script;
         match halt {
             None if self.evaluated == 0 => {
                 return Played::Fault(format!("scenario {} evaluated no expectation", scenario.id));

@@ -4,6 +4,7 @@ pub(crate) mod conversation;
 mod diagram;
 mod failure;
 mod files;
+mod golden;
 mod grow;
 mod html;
 mod json;
@@ -32,6 +33,7 @@ use diverge_protocol::rules::Revision;
 use diverge_protocol::scenario::Iut;
 
 pub use files::{Files, NoReport, ReportError, ReportFormat, ReportTarget};
+pub use golden::{golden, together};
 pub use jsonl::Jsonl;
 pub(crate) use lanes::around;
 pub use lanes::{Lanes, Row};

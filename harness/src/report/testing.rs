@@ -42,6 +42,7 @@ pub(crate) fn outcome(verdict: Verdict) -> Outcome {
         readings: Vec::new(),
         evaluated: 3,
         transcript: Transcript::default(),
+        script: Vec::new(),
         expectation: None,
     }
 }

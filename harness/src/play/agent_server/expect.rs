@@ -105,6 +105,7 @@ impl Player<'_> {
             told.is_ok_and(|told| told == wanted)
         });
         if class && status && told && self.alike(&answer.body, args)? {
+            self.stage.told.push(answer.seq);
             self.stage.calls[at].read = true;
             return Ok(Peek::Met);
         }
@@ -140,7 +141,8 @@ impl Player<'_> {
     fn peek_stream(&mut self, at: usize, blamed: Option<RequirementId>) -> Peek {
         let allowed = "a 2xx with an event stream";
         let called = &mut self.stage.calls[at];
-        if called.stream.is_some() {
+        if let Some(stream) = &called.stream {
+            self.stage.told.push(stream.seq);
             called.read = true;
             return Peek::Met;
         }
@@ -174,6 +176,7 @@ impl Player<'_> {
                 });
             };
             if self.alike(&data, args)? {
+                self.stage.told.push(seq);
                 return Ok(Peek::Met);
             }
             if next {
@@ -188,10 +191,14 @@ impl Player<'_> {
         let Some(stream) = &mut self.stage.calls[at].stream else {
             return Err(script("the call has no stream; expect it first"));
         };
-        stream.events.clear();
+        let read = stream.events.drain(..);
+        self.stage.told.extend(read.map(|(seq, _)| seq));
         Ok(match stream.ended {
             // One that broke off has broken a rule already.
-            Some(_) => Peek::Met,
+            Some((seq, _)) => {
+                self.stage.told.push(seq);
+                Peek::Met
+            }
             None => Peek::Pending,
         })
     }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use diverge_protocol::rules::{RequirementId, Revision};
 use diverge_protocol::scenario::acts::{Act, AgentServerAct};
 use diverge_protocol::scenario::{Action, Args, Scenario, Step, replace};
-use diverge_protocol::transcript::Transcript;
+use diverge_protocol::transcript::{Role, Transcript};
 use diverge_protocol::wire::agent_server::Endpoint;
 use diverge_protocol::wire::mutate::mutate;
 
@@ -231,8 +231,8 @@ impl Player<'_> {
     }
 }
 
-impl Scene for Player<'_> {
-    async fn act(&mut self, step: &Step) -> Result<(), Halt> {
+impl Player<'_> {
+    async fn take(&mut self, step: &Step) -> Result<(), Halt> {
         let args = &step.args;
         let Action::Act(Act::AgentServer(act)) = step.action else {
             return Err(script("this step is none of a scenario for agent servers"));
@@ -262,6 +262,22 @@ impl Scene for Player<'_> {
             }
             _ => Err(script("this step is expected, not done")),
         }
+    }
+}
+
+impl Scene for Player<'_> {
+    async fn act(&mut self, step: &Step) -> Result<(), Halt> {
+        let before = self.stage.transcript.events.len();
+        let taken = self.take(step).await;
+        // What answers meanwhile is read by the steps that expect it.
+        let since = self.stage.transcript.events.iter().skip(before);
+        let sent = since.filter(|event| event.sender == Role::Proxy);
+        self.stage.told.extend(sent.map(|event| event.seq));
+        taken
+    }
+
+    fn take_told(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.stage.told)
     }
 
     fn peek(&mut self, step: &Step, blamed: Option<RequirementId>) -> Result<Peek, Halt> {

@@ -67,6 +67,8 @@ pub(super) struct Stage<'a> {
     patience: &'a Patience,
     pub revision: Revision,
     pub transcript: Transcript,
+    /// The events that the step that is played has sent or read.
+    pub told: Vec<u64>,
     pub calls: Vec<Called>,
     /// What is to blame where nobody accepts connections.
     pub port: Option<RequirementId>,
@@ -87,6 +89,7 @@ impl<'a> Stage<'a> {
             patience,
             revision,
             transcript: Transcript::default(),
+            told: Vec::new(),
             calls: Vec::new(),
             port: None,
             reserved: None,

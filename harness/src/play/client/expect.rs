@@ -159,6 +159,7 @@ impl Player<'_> {
             let received = "another credential";
             return Peek::other(allowed, received, Some(*seq), given.or(blamed));
         }
+        self.stage.told.push(*seq);
         client.frames.pop_front();
         Peek::Met
     }
@@ -180,6 +181,7 @@ impl Player<'_> {
             return Peek::other(allowed, received, Some(*seq), given.or(blamed));
         }
         client.scope = Some(frame.scope);
+        self.stage.told.push(*seq);
         client.frames.pop_front();
         Peek::Met
     }
@@ -241,6 +243,7 @@ impl Player<'_> {
             client.due.remove(due);
         }
         client.lines.pop_front();
+        self.stage.told.push(seq);
         Peek::Met
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Stage<'a> {
     /// What no client can guess.
     pub token: String,
     pub transcript: Transcript,
+    /// The events that the step that is played has sent or read.
+    pub told: Vec<u64>,
     pub clients: Vec<Client>,
     /// How long clients have been waited for that may have been starting.
     starting: Duration,
@@ -63,6 +65,7 @@ impl<'a> Stage<'a> {
             patience,
             token: format!("{:016X}", getrandom::u64()?),
             transcript: Transcript::default(),
+            told: Vec::new(),
             clients: Vec::new(),
             starting: Duration::ZERO,
             began: Began::now(),

@@ -65,6 +65,7 @@ impl Player<'_> {
             E::Finish | E::BareFinish | E::FinishAtLast => {
                 if expectation == E::FinishAtLast {
                     let run = self.run(args)?;
+                    // How many come before it is left open.
                     self.read_words(run);
                 }
                 self.peek_finish(expectation == E::BareFinish, args, checks)
@@ -139,6 +140,7 @@ impl Player<'_> {
                 .unwrap_or_default();
             self.captures.insert(name.clone(), id.to_owned());
         }
+        self.stage.told.push(incoming.seq);
         let run = &mut self.stage.runs[at];
         run.main.pop_front();
         run.responses_read += 1;
@@ -175,7 +177,8 @@ impl Player<'_> {
 
     fn peek_relayed(&mut self, args: &Args, checks: Option<RequirementId>) -> Result<Peek, Halt> {
         let at = self.run(args)?;
-        self.read_words(at);
+        let read = self.read_words(at);
+        self.stage.told.extend(read);
         let due = self.stage.outstanding(at);
         let Some(first) = due.first() else {
             return Ok(Peek::Met);
@@ -197,8 +200,8 @@ impl Player<'_> {
         }
     }
 
-    /// Reads what has come of the proxy's words.
-    fn read_words(&mut self, run: usize) {
+    /// Reads what has come of the proxy's words, and tells which events that were.
+    fn read_words(&mut self, run: usize) -> Vec<u64> {
         let word = |incoming: &Incoming| {
             incoming.frame.kind == FrameType::Response
                 && matches!(
@@ -206,10 +209,14 @@ impl Player<'_> {
                     Ok(RunKind::Chunk | RunKind::Active | RunKind::Inactive | RunKind::Error)
                 )
         };
-        while self.stage.runs[run].main.front().is_some_and(word) {
-            self.stage.runs[run].main.pop_front();
-            self.stage.runs[run].responses_read += 1;
+        let run = &mut self.stage.runs[run];
+        let mut read = Vec::new();
+        while let Some(incoming) = run.main.front().filter(|it| word(it)) {
+            read.push(incoming.seq);
+            run.main.pop_front();
+            run.responses_read += 1;
         }
+        read
     }
 
     fn peek_finish(
@@ -237,6 +244,7 @@ impl Player<'_> {
                 checks,
             ));
         }
+        self.stage.told.push(incoming.seq);
         self.stage.runs[at].main.pop_front();
         Ok(Peek::Met)
     }
@@ -300,6 +308,7 @@ impl Player<'_> {
             ));
         }
         queue.pop_front();
+        self.stage.told.push(incoming.seq);
         if let (ClientExpectation::Answer, Some(channel)) =
             (expectation, run.channels.get_mut(&name))
         {
@@ -328,6 +337,7 @@ impl Player<'_> {
             }
             return Ok(self.gone(at, allowed, checks));
         };
+        self.stage.told.push(incoming.seq);
         let name = args
             .channel
             .as_deref()
@@ -360,10 +370,12 @@ impl Player<'_> {
                 checks,
             ));
         }
-        Ok(if self.stage.clients[client].wire.closed.is_some() {
-            Peek::Met
-        } else {
-            Peek::Pending
+        Ok(match self.stage.clients[client].wire.closed {
+            Some(seq) => {
+                self.stage.told.push(seq);
+                Peek::Met
+            }
+            None => Peek::Pending,
         })
     }
 
@@ -414,7 +426,11 @@ impl Player<'_> {
                     .proxy
                     .map(|proxy| &self.stage.proxies[proxy]);
                 match begun {
-                    Some(proxy) if proxy.begin_scope.is_some() => Ok(Peek::Met),
+                    Some(proxy) if proxy.begin_scope.is_some() => {
+                        let begin = self.stage.opening_of(proxy);
+                        self.stage.told.extend(begin);
+                        Ok(Peek::Met)
+                    }
                     Some(proxy) if proxy.wire.closed.is_some() => Ok(Peek::other(
                         "a begin request to the proxy",
                         "the provider ended the proxy's connection",
@@ -433,8 +449,13 @@ impl Player<'_> {
                 let Some(proxy) = self.stage.runs[at].proxy else {
                     return Ok(Peek::Met);
                 };
-                let closed = self.stage.proxies[proxy].wire.closed.is_some();
-                Ok(if closed { Peek::Met } else { Peek::Pending })
+                Ok(match self.stage.proxies[proxy].wire.closed {
+                    Some(seq) => {
+                        self.stage.told.push(seq);
+                        Peek::Met
+                    }
+                    None => Peek::Pending,
+                })
             }
             E::Nothing => {
                 let at = self.run(args)?;
@@ -509,6 +530,9 @@ impl Player<'_> {
                 });
         if let Some(found) = found {
             let incoming = requests.remove(found);
+            self.stage
+                .told
+                .extend(incoming.as_ref().map(|incoming| incoming.seq));
             let number = incoming.map(|incoming| incoming.frame.channel);
             if let Some(channel) = self.stage.runs[at].channels.get_mut(&name) {
                 channel.relayed_as = number;
@@ -611,6 +635,7 @@ impl Player<'_> {
             ));
         }
         queue.pop_front();
+        self.stage.told.push(incoming.seq);
         Ok(Peek::Met)
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct Stage<'a> {
     pub patience: &'a Patience,
     pub began: Began,
     pub transcript: Transcript,
+    /// The events that the step that is played has sent or read.
+    pub told: Vec<u64>,
     pub clients: Vec<ClientLink>,
     pub proxies: Vec<ProxyLink>,
     pub runs: Vec<Run>,
@@ -75,6 +77,7 @@ impl<'a> Stage<'a> {
             patience,
             began: Began::now(),
             transcript: Transcript::default(),
+            told: Vec::new(),
             clients: Vec::new(),
             proxies: Vec::new(),
             runs: Vec::new(),
@@ -284,6 +287,23 @@ impl<'a> Stage<'a> {
             beyond.judge_end(last, &mut self.violations);
         }
         self.judge(None)
+    }
+
+    /// The events with which the provider connected to a proxy and asked it to begin.
+    pub(super) fn opening_of(&self, proxy: &ProxyLink) -> Vec<u64> {
+        let begins = |what: &What| match what {
+            What::Opened { .. } => true,
+            What::Binary(bytes) => Frame::decode(bytes.clone()).is_ok_and(|frame| {
+                frame.kind == FrameType::Request && Some(frame.scope) == proxy.begin_scope
+            }),
+            _ => false,
+        };
+        let events = self.transcript.events.iter();
+        events
+            .filter(|event| event.link == proxy.wire.link && begins(&event.what))
+            .map(|event| event.seq)
+            .take(2)
+            .collect()
     }
 
     /// What the proxy has said about the loops of a run and the client has not got.

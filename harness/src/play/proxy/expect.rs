@@ -154,6 +154,7 @@ impl Player<'_> {
         } else if let Some(other) = compare(&body, args, incoming.seq, blamed) {
             return Ok(other);
         }
+        self.stage.told.push(incoming.seq);
         let scope = &mut self.stage.scopes[at];
         scope.main.pop_front();
         scope.responses_read += 1;
@@ -218,6 +219,7 @@ impl Player<'_> {
         if !exact && let Some(other) = compare(&body, args, seq, blamed) {
             return Ok(other);
         }
+        self.stage.told.push(seq);
         self.stage.hosts[at].messages.pop_front();
         Ok(Peek::Met)
     }
@@ -226,7 +228,8 @@ impl Player<'_> {
         let (host, front) = if self.is_path(args) {
             let host = self.host(args)?;
             // The checkers have judged them.
-            self.stage.hosts[host].messages.clear();
+            let read = self.stage.hosts[host].messages.drain(..);
+            self.stage.told.extend(read.map(|(seq, _)| seq));
             (host, None)
         } else {
             let at = self.scope(args)?;
@@ -241,7 +244,8 @@ impl Player<'_> {
                     )
             };
             let scope = &mut self.stage.scopes[at];
-            while scope.main.front().is_some_and(relayed) {
+            while let Some(incoming) = scope.main.front().filter(|it| relayed(it)) {
+                self.stage.told.push(incoming.seq);
                 scope.main.pop_front();
                 scope.responses_read += 1;
             }
@@ -285,6 +289,7 @@ impl Player<'_> {
             let received = describe::begin_frame(&incoming.frame);
             return Ok(Peek::other(allowed, &received, Some(incoming.seq), blamed));
         }
+        self.stage.told.push(incoming.seq);
         self.stage.scopes[at].main.pop_front();
         Ok(Peek::Met)
     }
@@ -363,6 +368,7 @@ impl Player<'_> {
             }
         }
         queue.pop_front();
+        self.stage.told.push(incoming.seq);
         if let (ProxyAct::Answer, Some(channel)) = (act, scope.channels.get_mut(&name)) {
             channel.answers_read += 1;
         }
@@ -385,7 +391,10 @@ impl Player<'_> {
             return Ok(Peek::other(allowed, &told, Some(seq), blamed));
         }
         Ok(match self.stage.hosts[at].ended {
-            Some(ended) if ended.in_order || !in_order => Peek::Met,
+            Some(ended) if ended.in_order || !in_order => {
+                self.stage.told.push(ended.seq);
+                Peek::Met
+            }
             Some(_) => self.gone(at, allowed, blamed),
             None => Peek::Pending,
         })
@@ -457,6 +466,7 @@ impl Player<'_> {
         }
         let name = args.call.clone().unwrap_or_else(|| asks.name().to_owned());
         called.name = Some(name);
+        self.stage.told.push(called.seq);
         Peek::Met
     }
 

@@ -377,8 +377,8 @@ impl Player<'_> {
     }
 }
 
-impl Scene for Player<'_> {
-    async fn act(&mut self, step: &Step) -> Result<(), Halt> {
+impl Player<'_> {
+    async fn take(&mut self, step: &Step) -> Result<(), Halt> {
         let args = &step.args;
         let Action::Act(Act::Proxy(act)) = step.action else {
             return Err(script("this step is none of a scenario for proxies"));
@@ -435,6 +435,21 @@ impl Scene for Player<'_> {
             ProxyAct::AgentBack => self.stage.agent_returns().await,
             _ => Err(script("this step is expected, not done")),
         }
+    }
+}
+
+impl Scene for Player<'_> {
+    async fn act(&mut self, step: &Step) -> Result<(), Halt> {
+        let before = self.stage.transcript.events.len() as u64;
+        let taken = self.take(step).await;
+        // Nothing is taken in meanwhile, so that all that was recorded is the step's own.
+        let after = self.stage.transcript.events.len() as u64;
+        self.stage.told.extend(before..after);
+        taken
+    }
+
+    fn take_told(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.stage.told)
     }
 
     fn peek(&mut self, step: &Step, blamed: Option<RequirementId>) -> Result<Peek, Halt> {

@@ -40,6 +40,8 @@ pub(super) struct Stage<'a> {
     pub revision: Revision,
     pub profile: &'static Profile,
     pub transcript: Transcript,
+    /// The events that the step that is played has sent or read.
+    pub told: Vec<u64>,
     pub hosts: Vec<Host>,
     pub scopes: Vec<Scope>,
     pub calls: Vec<Called>,
@@ -76,6 +78,7 @@ impl<'a> Stage<'a> {
             revision,
             profile,
             transcript: Transcript::default(),
+            told: Vec::new(),
             hosts: Vec::new(),
             scopes: Vec::new(),
             calls: Vec::new(),
