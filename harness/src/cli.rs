@@ -1,7 +1,9 @@
 //! The command line: what can be asked, and the exit codes that answer.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -213,6 +215,24 @@ impl RevisionArg {
     }
 }
 
+/// A revision to play: one that is built in, or a file.
+#[derive(Debug, Clone)]
+pub enum PlayedRevision {
+    /// Built in.
+    Named(RevisionArg),
+    /// What this file says of it.
+    File(PathBuf),
+}
+
+impl FromStr for PlayedRevision {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let named = RevisionArg::from_str(text, false);
+        Ok(named.map_or_else(|_| Self::File(text.into()), Self::Named))
+    }
+}
+
 /// The revisions of the AgentEvent surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EventsRevisionArg {
@@ -266,9 +286,9 @@ pub struct RunArgs {
     /// Only these scenarios: an id glob, or a path to a scenario file; repeatable
     #[arg(long, value_name = "GLOB")]
     pub scenario: Vec<String>,
-    /// The protocol's revision
-    #[arg(long, value_enum)]
-    pub revision: Option<RevisionArg>,
+    /// The protocol's revision: `scope`, `path`, or a TOML file that says what another one moves
+    #[arg(long, value_name = "REVISION")]
+    pub revision: Option<PlayedRevision>,
     /// The revision of the AgentEvent surface that `run events` judges by; without it, the document's, or a mutant's own
     #[arg(long, value_enum, value_name = "REVISION")]
     pub events_revision: Option<EventsRevisionArg>,

@@ -96,8 +96,8 @@ pub fn built_in(iut: Iut) -> Result<Vec<Arc<Scenario>>, Vec<Mistake>> {
 
 /// The scenarios that the revision by which they judge has.
 fn in_their_revisions(scenarios: Vec<Scenario>) -> Vec<Arc<Scenario>> {
-    let revisions = Revisions::built_in().unwrap_or_default();
-    let holds = |it: &Scenario| revisions.holds(&it.span, it.revision.as_str());
+    let spoken = |it: &Scenario| Revisions::spoken(it.revision);
+    let holds = |it: &Scenario| Revisions::known().holds(&it.span, spoken(it));
     let scenarios = scenarios.into_iter().filter(holds);
     scenarios.map(Arc::new).collect()
 }

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+use diverge_protocol::rules::Revision;
+use diverge_protocol::rules::revisions::Revisions;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
@@ -58,7 +60,10 @@ impl Codec {
     pub async fn ask(&self, lines: &[String], patience: &Patience) -> Result<Asked, PlugError> {
         match self {
             Codec::Program(command) => {
-                let environment = [("CONFORMANCE_REVISION", "scope".to_owned())];
+                let environment = [(
+                    "CONFORMANCE_REVISION",
+                    Revisions::spoken(Revision::Scope).to_owned(),
+                )];
                 let mut process = Process::start(command, &environment, Pipes::Both)?;
                 let (stdin, stdout) = (process.stdin(), process.stdout());
                 let (Some(stdin), Some(stdout)) = (stdin, stdout) else {

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use diverge_protocol::rules::Revision;
+use diverge_protocol::rules::revisions::Revisions;
 use diverge_protocol::scenario::Iut;
 
 use super::interrupt::Interrupt;
 use super::{complain, complain_of};
 use crate::baseline::{self, Baseline, BaselineError, Reckoning};
-use crate::cli::{EventsRevisionArg, Format, RevisionArg, RunArgs};
+use crate::cli::{EventsRevisionArg, Format, PlayedRevision, RunArgs};
 use crate::codec::generate::Cases;
 use crate::config::Config;
 use crate::iut::{Plug, PlugError};
@@ -242,6 +243,34 @@ async fn play(
     Ok((exit, whole))
 }
 
+/// The form of the revision that is played; from here on this process speaks what a file says of it.
+fn revision(args: &RunArgs) -> Result<Option<Revision>, String> {
+    let path = match &args.revision {
+        None => return Ok(None),
+        Some(PlayedRevision::Named(revision)) => return Ok(Some(revision.revision())),
+        Some(PlayedRevision::File(path)) => path,
+    };
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        format!("no revision is called `{shown}`: there are `path` and `scope`, and no file could be read: {error}")
+    })?;
+    let spoken = Revisions::speak(&text).map_err(|error| format!("{shown}: {error}"))?;
+    Ok(Some(spoken))
+}
+
+/// The implementation in words, and what it is asked to speak where that is not built in.
+fn subject(setting: &Setting, trial: &dyn Trial) -> String {
+    let chain = setting.config.chain.in_words();
+    let chain = chain.filter(|_| trial.iut() == Iut::Chain);
+    let words = chain.unwrap_or_else(|| setting.plug.in_words());
+    match trial.revision().map(|form| (form, Revisions::spoken(form))) {
+        Some((form, spoken)) if spoken != form.as_str() => {
+            format!("{words}, in the revision {spoken}")
+        }
+        _ => words,
+    }
+}
+
 /// Why there is nothing to run.
 enum NotRun {
     Selection(SelectError),
@@ -250,7 +279,7 @@ enum NotRun {
 
 fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
     let selection = Selection::Patterns(args.scenario.clone());
-    let revision = args.revision.map(RevisionArg::revision);
+    let revision = revision(args).map_err(NotRun::Usage)?;
     let mut parts = Vec::new();
     let mut nothing = None;
     for kind in wanted(args)? {
@@ -267,24 +296,17 @@ fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
             Err(error) => return Err(NotRun::Selection(error)),
         };
         let trials = trials.into_iter().filter_map(|trial| arranged(args, trial));
-        parts.extend(trials.map(|trial| {
-            Part {
-                heading: Heading {
-                    iut: trial.iut(),
-                    revision: trial.revision(),
-                    subject: setting
-                        .config
-                        .chain
-                        .in_words()
-                        .filter(|_| trial.iut() == Iut::Chain)
-                        .unwrap_or_else(|| setting.plug.in_words()),
-                    replay: replay(args, trial.as_ref()),
-                    scenarios: trial.scenarios(),
-                    unscored: unscored(trial.as_ref(), kind),
-                    secrets: vec![setting.config.provider.credential.clone()],
-                },
-                trial,
-            }
+        parts.extend(trials.map(|trial| Part {
+            heading: Heading {
+                iut: trial.iut(),
+                revision: trial.revision(),
+                subject: subject(&setting, trial.as_ref()),
+                replay: replay(args, trial.as_ref()),
+                scenarios: trial.scenarios(),
+                unscored: unscored(trial.as_ref(), kind),
+                secrets: vec![setting.config.provider.credential.clone()],
+            },
+            trial,
         }));
     }
     match (parts.is_empty(), nothing) {
@@ -408,8 +430,12 @@ fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
     flag("--proxy", args.proxy.clone());
     flag("--agent-server", args.agent_server.clone());
     flag("--mutant", args.mutant.clone());
-    if trial.revision() == Some(Revision::Path) {
-        flag("--revision", Some("path".to_owned()));
+    match &args.revision {
+        Some(PlayedRevision::File(path)) => flag("--revision", Some(path.display().to_string())),
+        _ if trial.revision() == Some(Revision::Path) => {
+            flag("--revision", Some("path".to_owned()));
+        }
+        _ => {}
     }
     flag("--cases", args.cases.map(|cases| cases.to_string()));
     flag("--seed", args.cases.map(|_| args.seed.to_string()));

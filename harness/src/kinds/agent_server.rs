@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use diverge_protocol::rules::Revision;
+use diverge_protocol::rules::revisions::Revisions;
 use diverge_protocol::scenario::{Iut, Mistake, Scenario};
 use mock_agent_server::server::{self, Behaviour, Listen, Server};
 use mock_agent_server::settings::{self, ARGUMENTS, MESSAGES, REFUSED_ARGUMENTS};
@@ -331,7 +332,10 @@ impl Way {
                     Given::Port(_) | Given::NoPort => variable,
                 };
                 let without = variable.is_none().then_some("PORT");
-                let mut environment = vec![("CONFORMANCE_REVISION", revision.as_str().to_owned())];
+                let mut environment = vec![(
+                    "CONFORMANCE_REVISION",
+                    Revisions::spoken(revision).to_owned(),
+                )];
                 environment.extend(variable.map(|value| ("PORT", value)));
                 let process = Process::start_without(command, &environment, without, Pipes::None)?;
                 Body::Launched {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use diverge_protocol::rules::Revision;
+use diverge_protocol::rules::revisions::Revisions;
 use diverge_protocol::scenario::{Iut, Mistake, Scenario};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
@@ -175,7 +176,10 @@ impl Way {
                     ("CONFORMANCE_URL", given.url),
                     ("CONFORMANCE_CREDENTIAL", given.credential),
                     ("CONFORMANCE_REQUEST", given.request),
-                    ("CONFORMANCE_REVISION", Revision::Scope.as_str().to_owned()),
+                    (
+                        "CONFORMANCE_REVISION",
+                        Revisions::spoken(Revision::Scope).to_owned(),
+                    ),
                 ];
                 let mut process = Process::start(command, &environment, Pipes::Output)?;
                 let stdout = process.stdout().ok_or_else(|| PlugError::Start {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use diverge_link::{ConnectError, Connection, Limits};
 use diverge_protocol::rules::Revision;
+use diverge_protocol::rules::revisions::Revisions;
 use diverge_protocol::scenario::{Iut, Mistake, Scenario};
 use diverge_protocol::transcript::AgentCall;
 use mock_proxy::server::{self, Behaviour, Server};
@@ -199,7 +200,10 @@ impl Way {
             Self::Launch(command) => {
                 let environment = vec![
                     ("PORT", agent.port().to_string()),
-                    ("CONFORMANCE_REVISION", revision.as_str().to_owned()),
+                    (
+                        "CONFORMANCE_REVISION",
+                        Revisions::spoken(revision).to_owned(),
+                    ),
                 ];
                 let launched = Launched::start(command.clone(), environment)?;
                 Subject(Body::Launched(Box::new(launched)))

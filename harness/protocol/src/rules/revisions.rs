@@ -5,12 +5,13 @@
 //! which; so that a new revision is a file, and what changes with it is a line beside each requirement.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Requirement, Revision};
-use crate::wire::profile;
+use crate::wire::profile::{self, Profile};
 
 /// The files that are built in, the oldest first.
 const BUILT_IN: [&str; 2] = [
@@ -31,11 +32,12 @@ pub struct Span {
 }
 
 /// A revision, as its file has it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevisionFile {
     /// Its name.
     pub name: String,
     /// The revision that it comes after.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
     /// Tables whose numbers rest on something other than its own pages.
     #[serde(default)]
@@ -62,7 +64,26 @@ pub enum RevisionError {
         /// Those that there are.
         known: String,
     },
+    /// It comes after no revision whose form is built in.
+    #[error(
+        "the revision `{0}` follows neither `scope` nor `path`, so nothing says how it is spoken"
+    )]
+    Formless(String),
+    /// Its numbers cannot be spoken.
+    #[error("the revision `{name}` cannot be spoken: {why}")]
+    Unspeakable {
+        /// The revision.
+        name: String,
+        /// What is wrong with its numbers.
+        why: String,
+    },
+    /// A process speaks one revision of a form.
+    #[error("this process speaks another revision already")]
+    Late,
 }
+
+/// The revisions that this process knows, and the one that it was told to speak.
+static KNOWN: OnceLock<(Revisions, Option<(Revision, String)>)> = OnceLock::new();
 
 /// Every revision that is known.
 #[derive(Debug, Clone, Default)]
@@ -82,6 +103,65 @@ impl Revisions {
             revisions.add(text)?;
         }
         Ok(revisions)
+    }
+
+    /// Those that this process knows: what is built in, and what it was told to speak.
+    pub fn known() -> &'static Self {
+        let built_in = || (Self::built_in().unwrap_or_default(), None);
+        &KNOWN.get_or_init(built_in).0
+    }
+
+    /// Has this process speak the revision in `text` instead of the built-in one of its form: with its numbers, and
+    /// with the requirements and scenarios that it has. To be called before anything is encoded, read or loaded.
+    ///
+    /// # Errors
+    /// What is wrong with the file; or where the process has spoken already.
+    pub fn speak(text: &str) -> Result<Revision, RevisionError> {
+        let mut revisions = Self::built_in()?;
+        let name = revisions.add(text)?;
+        let form = revisions.wire(&name);
+        let form = form.ok_or_else(|| RevisionError::Formless(name.clone()))?;
+        let profile = match form {
+            Revision::Scope => Some(revisions.profile(&name)?),
+            Revision::Path => None,
+        };
+        if KNOWN.set((revisions, Some((form, name)))).is_err()
+            || profile.is_some_and(|profile| !Profile::speak(profile))
+        {
+            return Err(RevisionError::Late);
+        }
+        Ok(form)
+    }
+
+    /// The name of the revision of that form that this process speaks.
+    #[must_use]
+    pub fn spoken(form: Revision) -> &'static str {
+        match KNOWN.get() {
+            Some((_, Some((spoken, name)))) if *spoken == form => name,
+            _ => form.as_str(),
+        }
+    }
+
+    /// The profile of a revision of the scope revision's form.
+    fn profile(&self, name: &str) -> Result<Profile, RevisionError> {
+        let mut provisional: Vec<String> = Vec::new();
+        for file in self.line(name).into_iter().rev() {
+            // What a later revision assigns rests on its own pages, unless it says that it does not.
+            provisional.retain(|table| !file.numbers.contains_key(table));
+            provisional.extend(file.provisional.iter().cloned());
+        }
+        let file = RevisionFile {
+            name: name.to_owned(),
+            follows: self.find(name)?.follows.clone(),
+            provisional,
+            numbers: self.numbers(name),
+        };
+        let unspeakable = |why: String| RevisionError::Unspeakable {
+            name: name.to_owned(),
+            why,
+        };
+        let text = toml::to_string(&file).map_err(|error| unspeakable(error.to_string()))?;
+        Profile::parse(&text).map_err(|error| unspeakable(error.fault.to_string()))
     }
 
     /// Reads one more, and gives its name.
@@ -185,6 +265,7 @@ impl fmt::Display for Revisions {
 mod tests {
     use super::super::Catalogue;
     use super::*;
+    use crate::wire::profile::ClientChannel;
 
     /// A revision that nobody has heard of.
     const NEXT: &str =
@@ -209,6 +290,25 @@ mod tests {
         );
         assert!(!numbers.contains_key("path-run-responses"));
         assert_eq!(revisions().wire("next"), Some(Revision::Scope));
+    }
+
+    #[test]
+    fn the_profile_of_a_later_revision_has_what_it_moves_and_keeps_the_rest() {
+        let moves = "name = \"draft\"\nfollows = \"scope\"\n[client-channels]\nstop = 40\n";
+        let mut all = Revisions::built_in().expect("the files are good");
+        all.add(moves).expect("it is a revision");
+        let profile = all.profile("draft").expect("it can be spoken");
+        assert_eq!(profile.client_channels.byte(ClientChannel::Stop), 40);
+        let kept = Profile::scope()
+            .client_channels
+            .byte(ClientChannel::Enqueue);
+        assert_eq!(profile.client_channels.byte(ClientChannel::Enqueue), kept);
+        assert!(!profile.client_channels.provisional && profile.begin_channels.provisional);
+        let why = revisions().profile("next").map(|it| it.name);
+        assert_eq!(
+            why.map_err(|error| error.to_string()),
+            Err("the revision `next` cannot be spoken: `whisper` is no name of this table".into())
+        );
     }
 
     #[test]

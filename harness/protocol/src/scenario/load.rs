@@ -359,7 +359,7 @@ impl Loader {
         member: &'static str,
     ) -> Option<String> {
         let node = node?;
-        let known = Revisions::built_in().unwrap_or_default();
+        let known = Revisions::known();
         let name = node.text().filter(|name| known.find(name).is_ok());
         if name.is_none() {
             self.wrong(

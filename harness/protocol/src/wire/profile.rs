@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -294,15 +294,23 @@ pub struct Profile {
 /// The text of the default profile.
 pub const SCOPE: &str = include_str!("../../../../scenarios/revisions/scope.toml");
 
+/// The profile that this process speaks where it speaks the scope revision's form.
+static SPOKEN: OnceLock<Profile> = OnceLock::new();
+
 impl Profile {
-    /// The default profile of the scope revision.
+    /// The profile of the scope revision, or of the revision of its form that [`Revisions::speak`] has named.
+    ///
+    /// [`Revisions::speak`]: crate::rules::revisions::Revisions::speak
     ///
     /// # Panics
     /// Never: a test reads the file that is built in.
     pub fn scope() -> &'static Profile {
-        static PROFILE: LazyLock<Profile> =
-            LazyLock::new(|| Profile::parse(SCOPE).unwrap_or_else(|error| panic!("{error}")));
-        &PROFILE
+        SPOKEN.get_or_init(|| Profile::parse(SCOPE).unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// Has this process speak another profile; `false` where it has spoken already.
+    pub(crate) fn speak(profile: Profile) -> bool {
+        SPOKEN.set(profile).is_ok()
     }
 
     /// Reads a profile from TOML.

@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use diverge_link::{ConnectError, Connection, Limits};
+use diverge_protocol::rules::Revision;
+use diverge_protocol::rules::revisions::Revisions;
 use mock_provider::server::Server;
 use mock_proxy::Hub;
 
@@ -72,7 +74,10 @@ impl Endpoint {
                 let environment = vec![
                     ("CONFORMANCE_PROXY", hub.address().to_string()),
                     ("CONFORMANCE_CREDENTIAL", credential.clone()),
-                    ("CONFORMANCE_REVISION", "scope".to_owned()),
+                    (
+                        "CONFORMANCE_REVISION",
+                        Revisions::spoken(Revision::Scope).to_owned(),
+                    ),
                 ];
                 Body::Launched(Launched::start(command, environment)?)
             }
