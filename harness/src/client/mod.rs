@@ -9,6 +9,8 @@ mod hollow;
 mod shell;
 mod variants;
 
+use diverge_protocol::wire::client_line::ClientLine as Line;
+
 pub use self::core::{Core, Given, Input, Output};
 pub use self::shell::speak;
 use crate::mutants::Duty;
@@ -58,8 +60,6 @@ fn lines(out: &mut Vec<Output>, mut change: impl FnMut(Line) -> Vec<Line>) {
         }
     }
 }
-
-use diverge_protocol::wire::client_line::ClientLine as Line;
 
 #[cfg(test)]
 mod tests {
