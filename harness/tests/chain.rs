@@ -98,6 +98,29 @@ fn what_a_launched_agent_server_does_is_asked_of_the_configuration() {
 }
 
 #[test]
+fn a_party_that_does_not_start_is_not_reached() {
+    for party in ["provider", "proxy", "agent-server"] {
+        let config = tempfile::NamedTempFile::new().expect("there is room");
+        std::fs::write(
+            &config,
+            "agent-server = { arguments = {}, refused_arguments = 1 }\n",
+        )
+        .expect("there is room");
+        let path = config.path().to_str().expect("it is text");
+        let output = run(&[
+            "--scenario",
+            "chain/endings/refused",
+            &format!("--{party}"),
+            "false",
+            "--config",
+            path,
+        ]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{party}: {output:?} {said}");
+    }
+}
+
+#[test]
 fn a_party_is_launched_in_a_chain_alone_and_a_chain_party_by_party() {
     for arguments in [
         ["run", "provider", "--proxy", "true"],

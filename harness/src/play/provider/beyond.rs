@@ -298,6 +298,15 @@ impl Stage<'_> {
             _ => None,
         };
         let connected = beyond.agent.connect(patience).await;
+        if let (Err(error), true) = (&connected, beyond.calls.is_empty()) {
+            let words = beyond.agent.last_words();
+            let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+            let nobody = format!(
+                "nothing accepts connections at the agent server's {}: {error}",
+                beyond.agent.address()
+            );
+            return Err(Halt::Unreachable(nobody + &words));
+        }
         let again = http::Call {
             method: Method::from_bytes(asked.method.as_bytes()).unwrap_or_default(),
             path: asked.path,
