@@ -153,6 +153,9 @@ pub const BROKEN: &[Broken] = &[
         talk.closes(link);
     }),
     ("proxy.path-run.prompt", |talk| {
+        let link = exchange(talk, AgentCall::Register, 204, "");
+        talk.hears(link, 0, "");
+        talk.closes(link);
         let link = talk.dials_with(AgentCall::Run, ASK);
         talk.hears(link, 1, "1");
         talk.closes(link);
