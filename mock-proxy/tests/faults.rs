@@ -50,12 +50,22 @@ fn every_variant_plays_a_plain_loop() {
         }
         if variant.revisions.contains(&Revision::Path) {
             Conversation::with_variant(variant.name, Revision::Path)
-                .connects("/agent/run")
+                .connects("/agent/register")
                 .sends(0, "{}")
+                .answers(Endpoint::Register, 204, "")
+                .connects("/agent/run")
+                .sends(1, "{}")
                 .streams()
                 .event("{ }")
                 .ends()
-                .did(&["call /run {}", "0: 0{ }", "close 0"]);
+                .did(&[
+                    "call /register {}",
+                    "0: 0",
+                    "close 0",
+                    "call /run {}",
+                    "1: 0{ }",
+                    "close 1",
+                ]);
         }
     }
 }
@@ -238,6 +248,12 @@ const SCOPE: &[fn(&mut Conversation)] = &[
             talk.asks(3, "\x63");
         }
         talk.event("{}");
+    },
+    |talk| {
+        talk.begun().asks(1, "\x01").enqueues(2, "a");
+        for _ in 0..600 {
+            talk.asks(3, "\x63");
+        }
     },
 ];
 
