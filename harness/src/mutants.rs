@@ -70,6 +70,8 @@ const NOTHING_DEPLOYED: &str = "refusal.nothing-deployed";
 
 /// How long mutants are waited for: they are in this process, and most of them say nothing where they should.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// How long what must not be flagged is waited for, and a fault that nothing caught before: a busy machine can need it.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Plays a mutant. A fault is played by the scenarios that test its requirement; where `full`, and just one of them
 /// caught it, by all others too, so as to know whether that one is the only one.
@@ -84,11 +86,11 @@ pub async fn try_out(
     full: bool,
 ) -> Result<Tried, PlugError> {
     let patience = match mutant.duty {
-        Duty::Green => Duration::from_secs(5),
+        Duty::Green => LONG_PATIENCE,
         Duty::Caught(_) => PATIENCE + kind.pauses(),
         Duty::NothingPasses => PATIENCE,
     };
-    let setting = Setting {
+    let mut setting = Setting {
         plug: Plug::Reference(Some(mutant.clone())),
         config: kind.in_tree(),
         jobs,
@@ -103,6 +105,12 @@ pub async fn try_out(
     });
     let mut outcomes: Vec<Outcome> = Vec::new();
     let mut finished = play(kind, &chosen, &setting, &mut outcomes).await?;
+    let survives = |outcomes: &[Outcome]| caught(mutant, outcomes).is_empty();
+    if matches!(mutant.duty, Duty::Caught(_)) && survives(&outcomes) {
+        outcomes.clear();
+        setting.patience = Patience::new(LONG_PATIENCE);
+        finished.add(play(kind, &chosen, &setting, &mut outcomes).await?);
+    }
     if full && families(&caught(mutant, &outcomes)).len() == 1 {
         finished.add(play(kind, &others, &setting, &mut outcomes).await?);
     }
