@@ -253,6 +253,9 @@ impl EventsRevisionArg {
     }
 }
 
+/// How long a message that is due is waited for without progress, in milliseconds, if nothing else is said.
+pub const DEFAULT_PATIENCE: u64 = 5000;
+
 /// `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -308,7 +311,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub jobs: usize,
     /// How long to wait without progress for a message that is due, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 5000)]
+    #[arg(long, value_name = "MS", default_value_t = DEFAULT_PATIENCE, value_parser = clap::value_parser!(u64).range(1..))]
     pub patience: u64,
     /// Warnings fail the run
     #[arg(long)]

@@ -144,7 +144,7 @@ pub enum PlugError {
     NotAlone,
     /// An implementation that serves one connection in its life.
     #[error(
-        "an {} that runs already can play one scenario: select it with --scenario ID, or let --launch start one for each",
+        "what runs already ({}) can play one scenario: select it with --scenario ID, or let --launch start one for each",
         .0.as_str()
     )]
     OneScenario(Iut),

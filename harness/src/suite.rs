@@ -19,7 +19,7 @@ static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../scenarios");
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
     /// Mistakes in scenario files.
-    #[error("{} mistakes in scenario files", .0.len())]
+    #[error("{} in scenario files", if .0.len() == 1 { "1 mistake".to_owned() } else { format!("{} mistakes", .0.len()) })]
     Mistakes(Vec<Mistake>),
     /// The pattern is no glob.
     #[error("`{pattern}` is no glob: {error}")]

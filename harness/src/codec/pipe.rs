@@ -16,6 +16,8 @@ use crate::process::{CommandLine, Pipes, Process};
 
 /// A line is read no further than so many bytes; no answer is so long.
 const LONGEST: usize = 4096;
+/// A line of so many bytes will not end any more, and a program that writes it is not listened to any longer.
+pub(super) const ENDLESS: usize = 1 << 20;
 /// Once it has written so many lines more than it was asked, a program is not listened to any longer.
 const SURPLUS: usize = 100;
 /// What is read or buffered at once, in bytes.
@@ -48,7 +50,7 @@ pub enum Ending {
     Died(String),
     /// It did not move for so long, and was ended.
     Hung(Duration),
-    /// It still wrote when there was nothing left to answer, and was ended.
+    /// It still wrote when there was nothing left to answer, or a line without an end, and was ended.
     Overflowed,
 }
 
@@ -196,7 +198,8 @@ async fn hear(
                 Ok(bytes) if bytes > 0 => {
                     waited.restart();
                     answers.take(&mut read);
-                    if answers.read.len() + answers.blank > lines.len() + SURPLUS {
+                    let surplus = answers.read.len() + answers.blank > lines.len() + SURPLUS;
+                    if surplus || answers.unended > ENDLESS {
                         break Some(Ending::Overflowed);
                     }
                 }
@@ -218,6 +221,8 @@ async fn hear(
 struct Answers {
     read: Vec<Answer>,
     line: Vec<u8>,
+    /// How many bytes have come of the line that has not ended yet.
+    unended: usize,
     /// Empty lines that count only where something follows them.
     blank: usize,
 }
@@ -235,12 +240,14 @@ impl Answers {
 
     /// Keeps of a line what can be of use.
     fn keep(&mut self, bytes: &[u8]) {
+        self.unended += bytes.len();
         let room = LONGEST.saturating_sub(self.line.len());
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     fn end_of_line(&mut self) {
         let line = std::mem::take(&mut self.line);
+        self.unended = 0;
         if line.trim_ascii().is_empty() {
             self.blank += 1;
             return;

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::answer::Answer;
-use super::pipe::{Asked, Codec, Ending};
+use super::pipe::{Asked, Codec, ENDLESS, Ending};
 use crate::iut::PlugError;
 use crate::play::Patience;
 
@@ -108,10 +108,10 @@ impl Session {
             }
             return;
         }
-        let more = if *ending == Ending::Overflowed {
-            "more than "
-        } else {
-            ""
+        let more = match ending {
+            Ending::Overflowed if answers.len() > group.len() => "more than ".to_owned(),
+            Ending::Overflowed => format!("a line of more than {ENDLESS} bytes, as one of "),
+            _ => String::new(),
         };
         let mut why = format!(
             "{more}{} answers to {} lines, so that nobody knows which answers what",

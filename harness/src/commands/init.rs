@@ -123,8 +123,15 @@ fn fill(template: &str, iut: Iut, command: &str) -> String {
 fn next(args: &InitArgs, files: &[File]) -> String {
     let iut = args.iut.iut();
     let command = shlex::try_quote(&args.launch).unwrap_or_default();
+    let configuration = match files
+        .iter()
+        .any(|file| file.path.ends_with("conformance.toml"))
+    {
+        true => " --config conformance.toml",
+        false => "",
+    };
     let mut next = format!(
-        "\nSee what it says now:\n  diverge-conformance run {} --launch {command}",
+        "\nSee what it says now:\n  diverge-conformance run {}{configuration} --launch {command}",
         iut.as_str()
     );
     let has_manifest = files.iter().any(|file| file.path.ends_with("Cargo.toml"));

@@ -11,7 +11,7 @@ use diverge_protocol::scenario::Iut;
 use super::interrupt::Interrupt;
 use super::{complain, complain_of};
 use crate::baseline::{self, Baseline, BaselineError, Reckoning};
-use crate::cli::{EventsRevisionArg, Format, PlayedRevision, RunArgs};
+use crate::cli::{DEFAULT_PATIENCE, EventsRevisionArg, Format, PlayedRevision, RunArgs};
 use crate::codec::generate::Cases;
 use crate::config::Config;
 use crate::iut::{Plug, PlugError};
@@ -437,6 +437,8 @@ fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
         }
         _ => {}
     }
+    let patience = (args.patience != DEFAULT_PATIENCE).then(|| args.patience.to_string());
+    flag("--patience", patience);
     flag("--cases", args.cases.map(|cases| cases.to_string()));
     flag("--seed", args.cases.map(|_| args.seed.to_string()));
     let events = args.events_revision.map(|it| it.revision().name());
@@ -451,6 +453,9 @@ fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
         .filter(|pattern| Path::new(pattern).exists())
     {
         flag("--scenario", Some(pattern.clone()));
+    }
+    if args.strict {
+        words.push("--strict".to_owned());
     }
     words.push("--scenario ".to_owned());
     words.join(" ")

@@ -262,7 +262,6 @@ impl<'a, S: Scene> Sequencer<'a, S> {
     /// What was due did not come.
     fn overdue(&self, steps: &[&Step]) -> Halt {
         let wanted: Vec<String> = steps.iter().map(|step| step_text(step)).collect();
-        let limit = self.patience.limit();
         let mut blamed = steps.iter().find_map(|step| step.checks);
         if let (None, [step]) = (blamed, steps) {
             blamed = self.scene.blamed_for(step);
@@ -270,10 +269,7 @@ impl<'a, S: Scene> Sequencer<'a, S> {
         let blamed = blamed.or_else(|| self.scenario.requirements.first().copied());
         diverged(
             &wanted.join(", or "),
-            &format!(
-                "nothing that decides it within {} ms without progress",
-                limit.as_millis()
-            ),
+            "nothing that decides it for as long as is waited without progress",
             None,
             blamed,
         )

@@ -20,6 +20,8 @@ use crate::kinds::agent_server::{Given, ReachError, Subject, Way};
 
 /// More messages than any scenario needs: whoever sends them is flooding.
 const MOST_EVENTS: usize = 20_000;
+/// So many bytes of a stream without an event among them are a flood too.
+const MOST_BYTES: usize = 64 << 20;
 /// Reports that may wait between the calls and the stage; a flood stops here.
 const WAITING: usize = 256;
 /// How often a loop that is refused is asked for again, and how long after the refusal.
@@ -32,6 +34,8 @@ pub(super) struct Stream {
     pub seq: u64,
     pub status: u16,
     reader: EventReader,
+    /// Bytes that came since the last event.
+    unended: usize,
     /// Events that no step has read.
     pub events: VecDeque<(u64, Bytes)>,
     pub ended: Option<(u64, Ending)>,
@@ -232,7 +236,11 @@ impl<'a> Stage<'a> {
             () = wait.exhausted_after(at_most) => return Ok(false),
         };
         wait.restart();
-        if self.transcript.events.len() > MOST_EVENTS {
+        let streams = self.calls.iter().filter_map(|call| call.stream.as_ref());
+        let endless = streams
+            .into_iter()
+            .any(|stream| stream.unended > MOST_BYTES);
+        if endless || self.transcript.events.len() > MOST_EVENTS {
             return Err(diverged(
                 "a conversation of bounded length",
                 "a flood of messages",
@@ -268,6 +276,7 @@ impl<'a> Stage<'a> {
                     seq,
                     status,
                     reader: EventReader::new(),
+                    unended: 0,
                     events: VecDeque::new(),
                     ended: None,
                 });
@@ -276,6 +285,11 @@ impl<'a> Stage<'a> {
                 let mut events = Vec::new();
                 if let Some(stream) = &mut self.calls[at].stream {
                     stream.reader.push(&bytes, &mut events);
+                    stream.unended = if events.is_empty() {
+                        stream.unended + bytes.len()
+                    } else {
+                        0
+                    };
                 }
                 for event in events {
                     let data = Bytes::from(event.data.clone());
