@@ -45,7 +45,8 @@ fn an_empty_directory_becomes_a_crate_of_tests_that_starts_the_given_command() {
     let manifest: toml::Table = read("Cargo.toml").parse().expect("it is TOML");
     assert_eq!(manifest["test"][0]["harness"].as_bool(), Some(false));
     assert!(said.contains("cargo test --test conformance"), "{said}");
-    assert!(said.contains("run provider --launch "), "{said}");
+    let advised = "run provider --config conformance.toml --launch ";
+    assert!(said.contains(advised), "{said}");
 }
 
 #[test]
