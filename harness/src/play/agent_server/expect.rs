@@ -128,7 +128,12 @@ impl Player<'_> {
         let stream: Option<&Stream> = calls.find_map(|it| it.stream.as_ref());
         let ended = stream.and_then(|stream| stream.ended.as_ref());
         let over = ended.is_some_and(|(seq, _)| *seq < answer.seq);
-        if idle && answer.is_success() && over {
+        // A loop that ends once another was refused may have been ended by that.
+        let refused = self.stage.calls.iter().any(|call| {
+            let answer = call.answer.as_ref();
+            call.endpoint == Endpoint::Run && answer.is_some_and(|answer| !answer.is_success())
+        });
+        if idle && answer.is_success() && over && !refused {
             return Err(Halt::TooLate(
                 "the loop was over before what the scenario does in it had come; a program that stays in it for longer \
                  tells more"
