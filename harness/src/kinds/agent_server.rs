@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use diverge_protocol::rules::Revision;
 use diverge_protocol::rules::revisions::Revisions;
-use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use diverge_protocol::scenario::{Iut, Scenario};
 use mock_agent_server::server::{self, Behaviour, Listen, Server};
 use mock_agent_server::settings::{self, ARGUMENTS, MESSAGES, REFUSED_ARGUMENTS};
 use mock_agent_server::{faults, hollow, variants};
@@ -16,13 +16,12 @@ use tokio::net::TcpStream;
 
 use super::each::each;
 use super::reach::{BACKOFF, REACHING, STARTING};
-use super::{Entry, Kind, Playing, Selection, Setting, Trial};
+use super::{Kind, Playing, Selection, Setting, Trial};
 use crate::config::{AgentServerConfig, Config, Messages};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
 use crate::process::{CommandLine, Pipes, Process, free_address};
-use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
@@ -33,11 +32,6 @@ pub struct AgentServer;
 impl Kind for AgentServer {
     fn iut(&self) -> Iut {
         Iut::AgentServer
-    }
-
-    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
-        let scenarios = suite::built_in(Iut::AgentServer)?;
-        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -52,12 +46,6 @@ impl Kind for AgentServer {
             faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
         let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
         hollow.chain(faults).chain(variants).collect()
-    }
-
-    fn tell(&self, id: &str) -> Option<String> {
-        let scenarios = suite::built_in(Iut::AgentServer).ok()?;
-        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
-        Some(report::tell(scenario))
     }
 
     fn in_tree(&self) -> Config {

@@ -10,16 +10,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use diverge_protocol::rules::Revision;
-use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use diverge_protocol::scenario::{Iut, Scenario};
 use tokio::sync::mpsc;
 
 use super::each::each;
-use super::{Entry, Kind, Playing, Selection, Setting, Trial, agent_server, provider, proxy};
+use super::{Kind, Playing, Selection, Setting, Trial, agent_server, provider, proxy};
 use crate::config::Config;
 use crate::iut::{Plug, PlugError};
 use crate::mutants::Mutant;
 use crate::play::{self, Parties, Played};
-use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
@@ -122,11 +121,6 @@ impl Kind for Chain {
         Iut::Chain
     }
 
-    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
-        let scenarios = suite::built_in(Iut::Chain)?;
-        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
-    }
-
     fn mutants(&self) -> Vec<Mutant> {
         FAULTS
             .iter()
@@ -140,12 +134,6 @@ impl Kind for Chain {
                 })
             })
             .collect()
-    }
-
-    fn tell(&self, id: &str) -> Option<String> {
-        let scenarios = suite::built_in(Iut::Chain).ok()?;
-        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
-        Some(report::tell(scenario))
     }
 
     fn in_tree(&self) -> Config {

@@ -6,19 +6,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use diverge_protocol::rules::Revision;
 use diverge_protocol::rules::revisions::Revisions;
-use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use diverge_protocol::scenario::{Iut, Scenario};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::each::each;
-use super::{Entry, Kind, Playing, Selection, Setting, Trial};
+use super::{Kind, Playing, Selection, Setting, Trial};
 use crate::client::{self, Form, Given, REFERENCE};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::Mutant;
 use crate::play;
 use crate::process::{CommandLine, Pipes, Process};
-use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
@@ -36,11 +35,6 @@ impl Kind for Client {
         Iut::Client
     }
 
-    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
-        let scenarios = suite::built_in(Iut::Client)?;
-        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
-    }
-
     fn mutants(&self) -> Vec<Mutant> {
         let mutant = |form: &Form| Mutant {
             iut: Iut::Client,
@@ -49,12 +43,6 @@ impl Kind for Client {
             duty: form.duty,
         };
         client::all().map(mutant).collect()
-    }
-
-    fn tell(&self, id: &str) -> Option<String> {
-        let scenarios = suite::built_in(Iut::Client).ok()?;
-        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
-        Some(report::tell(scenario))
     }
 
     fn trials(

@@ -29,8 +29,9 @@ use crate::config::Config;
 use crate::iut::{Plug, PlugError};
 use crate::mutants::Mutant;
 use crate::play::Patience;
+use crate::report;
 use crate::runner::{Finished, Progress};
-use crate::suite::SelectError;
+use crate::suite::{self, SelectError};
 
 /// A kind of implementation under test.
 pub trait Kind: Sync {
@@ -41,14 +42,19 @@ pub trait Kind: Sync {
     ///
     /// # Errors
     /// Mistakes in the built-in files, which the tests rule out.
-    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>>;
+    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
+        let scenarios = suite::built_in(self.iut())?;
+        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
+    }
 
     /// The faults, conforming variants and hollow forms of the in-tree reference.
     fn mutants(&self) -> Vec<Mutant>;
 
     /// A built-in scenario's steps and conversation, told to a person, where it has any.
-    fn tell(&self, _id: &str) -> Option<String> {
-        None
+    fn tell(&self, id: &str) -> Option<String> {
+        let scenarios = suite::built_in(self.iut()).ok()?;
+        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
+        Some(report::tell(scenario))
     }
 
     /// The configuration that describes the in-tree reference.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use diverge_link::{ConnectError, Connection, Limits};
 use diverge_protocol::rules::Revision;
 use diverge_protocol::rules::revisions::Revisions;
-use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use diverge_protocol::scenario::{Iut, Scenario};
 use diverge_protocol::transcript::AgentCall;
 use mock_proxy::server::{self, Behaviour, Server};
 use mock_proxy::{faults, hollow, variants};
@@ -14,12 +14,11 @@ use mock_proxy::{faults, hollow, variants};
 use super::each::each;
 use super::launched::Launched;
 use super::reach::{REACHING, reach};
-use super::{Entry, Kind, Playing, Selection, Setting, Trial};
+use super::{Kind, Playing, Selection, Setting, Trial};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
 use crate::process::CommandLine;
-use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
@@ -30,11 +29,6 @@ pub struct Proxy;
 impl Kind for Proxy {
     fn iut(&self) -> Iut {
         Iut::Proxy
-    }
-
-    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
-        let scenarios = suite::built_in(Iut::Proxy)?;
-        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -49,12 +43,6 @@ impl Kind for Proxy {
             faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
         let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
         hollow.chain(faults).chain(variants).collect()
-    }
-
-    fn tell(&self, id: &str) -> Option<String> {
-        let scenarios = suite::built_in(Iut::Proxy).ok()?;
-        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
-        Some(report::tell(scenario))
     }
 
     fn trials(

@@ -8,18 +8,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use diverge_protocol::rules::Revision;
-use diverge_protocol::scenario::{Iut, Mistake, Scenario};
+use diverge_protocol::scenario::{Iut, Scenario};
 use diverge_protocol::wire::run::Mode;
 use mock_provider::server::{self, Behaviour, Server};
 use mock_provider::settings::{Volume, Volumes};
 use mock_provider::{faults, hollow, variants};
 
 pub use self::endpoint::Endpoint;
-use super::{Entry, Kind, Playing, Selection, Setting, Trial};
+use super::{Kind, Playing, Selection, Setting, Trial};
 use crate::config::{Config, ProviderConfig, VolumeMode};
 use crate::mutants::{Duty, Mutant};
 use crate::play;
-use crate::report;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
@@ -30,11 +29,6 @@ pub struct Provider;
 impl Kind for Provider {
     fn iut(&self) -> Iut {
         Iut::Provider
-    }
-
-    fn entries(&self) -> Result<Vec<Entry>, Vec<Mistake>> {
-        let scenarios = suite::built_in(Iut::Provider)?;
-        Ok(scenarios.iter().map(|it| Entry::of(it)).collect())
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -49,12 +43,6 @@ impl Kind for Provider {
             faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
         let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
         hollow.chain(faults).chain(variants).collect()
-    }
-
-    fn tell(&self, id: &str) -> Option<String> {
-        let scenarios = suite::built_in(Iut::Provider).ok()?;
-        let scenario = scenarios.iter().find(|scenario| scenario.id == id)?;
-        Some(report::tell(scenario))
     }
 
     fn in_tree(&self) -> Config {
