@@ -3,6 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
+use diverge_protocol::wire::Frame;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::net::TcpStream;
@@ -168,6 +169,21 @@ impl Receiver {
         self.close_frame
     }
 
+    /// The next frame, past every message that is none; `None` once the connection has ended.
+    pub async fn frame(&mut self) -> Option<Frame> {
+        loop {
+            match self.receive().await {
+                Message::Binary(bytes) => {
+                    if let Ok(frame) = Frame::decode(bytes) {
+                        return Some(frame);
+                    }
+                }
+                Message::Text(_) => {}
+                Message::Closed => return None,
+            }
+        }
+    }
+
     /// The next message. After [`Message::Closed`] it is always [`Message::Closed`].
     pub async fn receive(&mut self) -> Message {
         loop {
@@ -228,5 +244,36 @@ fn connect_error(error: tungstenite::Error) -> ConnectError {
         tungstenite::Error::Http(response) => ConnectError::Status(response.status().as_u16()),
         tungstenite::Error::Url(error) => ConnectError::Address(error.to_string()),
         other => ConnectError::Handshake(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diverge_protocol::wire::FrameType;
+
+    use super::*;
+    use crate::Listener;
+
+    #[tokio::test]
+    async fn what_is_no_frame_is_passed_over_and_the_end_is_no_frame() {
+        let address = ([127, 0, 0, 1], 0).into();
+        let listener = Listener::bind(address, Limits::default()).await;
+        let listener = listener.expect("a port");
+        let url = format!("ws://{}/", listener.address().expect("its address"));
+        let sending = tokio::spawn(async move {
+            let connection = connect(&url, Limits::default()).await.expect("granted");
+            let (mut sender, _receiver) = connection.split();
+            sender.send_text("no frame".into()).await.expect("sent");
+            sender.send(Bytes::from_static(&[1])).await.expect("sent");
+            let frame = Frame::new(FrameType::Request, 7, 0, "all of it");
+            sender.send(frame.encode()).await.expect("sent");
+            sender.close().await.expect("sent");
+        });
+        let handshake = listener.accept().await.expect("a client");
+        let (_sender, mut receiver) = handshake.complete().await.expect("a handshake").split();
+        let came = receiver.frame().await.expect("a frame");
+        assert_eq!((came.scope, &came.payload[..]), (7, &b"all of it"[..]));
+        assert!(receiver.frame().await.is_none());
+        sending.await.expect("it was sent");
     }
 }

@@ -3,15 +3,13 @@
 use std::env;
 use std::error::Error;
 
-use example_provider::{Settings, serve};
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let settings = Settings {
-        listen: env::var("CONFORMANCE_LISTEN")?.parse()?,
-        proxy: env::var("CONFORMANCE_PROXY")?.parse()?,
-        credential: env::var("CONFORMANCE_CREDENTIAL")?,
-    };
-    let _server = serve(settings).await?;
+    let (listen, proxy) = (
+        env::var("CONFORMANCE_LISTEN")?,
+        env::var("CONFORMANCE_PROXY")?,
+    );
+    let credential = env::var("CONFORMANCE_CREDENTIAL")?;
+    let _server = example_provider::serve(listen.parse()?, proxy.parse()?, credential).await?;
     Ok(tokio::signal::ctrl_c().await?)
 }

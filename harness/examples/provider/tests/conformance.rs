@@ -3,17 +3,11 @@
 use std::process::ExitCode;
 
 use diverge_conformance::cargo_test::{Conformance, Started};
-use example_provider::{Settings, serve};
 
 fn main() -> ExitCode {
     Conformance::in_process(|place| async move {
-        let (listen, proxy, credential) = (place.listen, place.proxy, place.credential);
-        let (address, server) = serve(Settings {
-            listen,
-            proxy,
-            credential,
-        })
-        .await?;
+        let (address, server) =
+            example_provider::serve(place.listen, place.proxy, place.credential).await?;
         Ok(Started::at(address, server))
     })
     .baseline("tests/baseline.toml")
