@@ -34,6 +34,7 @@ mod lines;
 pub mod mutants;
 pub mod order;
 pub mod play;
+mod port;
 pub mod process;
 mod recorded;
 pub mod report;

@@ -73,15 +73,6 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// How long what must not be flagged is waited for, and a fault that nothing caught before: a busy machine can need it.
 const LONG_PATIENCE: Duration = Duration::from_secs(5);
 
-/// If no more scenarios than these flag a conforming variant, they are played again by themselves before that is believed:
-/// among thousands of ports that come and go, a call can reach somebody else's.
-const SUSPECTS: usize = 3;
-
-/// Whether a conforming variant would be flagged by that.
-fn flags(outcome: &&Outcome) -> bool {
-    !matches!(outcome.verdict, Verdict::Pass | Verdict::NotApplicable)
-}
-
 /// Plays a mutant. A fault is played by the scenarios that test its requirement; where `full`, and just one of them
 /// caught it, by all others too, so as to know whether that one is the only one.
 ///
@@ -120,21 +111,6 @@ pub async fn try_out(
         setting.patience = Patience::new(LONG_PATIENCE);
         finished.add(play(kind, &chosen, &setting, &mut outcomes).await?);
     }
-    let suspects: BTreeSet<String> = outcomes
-        .iter()
-        .filter(flags)
-        .map(|it| it.id.clone())
-        .collect();
-    if mutant.duty == Duty::Green && (1..=SUSPECTS).contains(&suspects.len()) {
-        outcomes.retain(|outcome| !suspects.contains(&outcome.id));
-        setting.jobs = 1;
-        let again: Vec<_> = chosen
-            .iter()
-            .copied()
-            .filter(|entry| suspects.contains(&entry.id))
-            .collect();
-        finished.add(play(kind, &again, &setting, &mut outcomes).await?);
-    }
     if full && families(&caught(mutant, &outcomes)).len() == 1 {
         finished.add(play(kind, &others, &setting, &mut outcomes).await?);
     }
@@ -169,9 +145,10 @@ pub async fn try_out(
             }
         }
         Duty::Green => {
-            tried
-                .wrong
-                .extend(outcomes.iter().filter(flags).map(flagged));
+            let bad = outcomes.iter().filter(|outcome| {
+                !matches!(outcome.verdict, Verdict::Pass | Verdict::NotApplicable)
+            });
+            tried.wrong.extend(bad.map(flagged));
             if !outcomes
                 .iter()
                 .any(|outcome| outcome.verdict == Verdict::Pass)

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -167,14 +166,6 @@ impl Drop for Process {
             std::thread::yield_now();
         }
     }
-}
-
-/// An address on loopback that was free a moment ago; the process that is told it listens there.
-///
-/// # Errors
-/// When the system has none.
-pub fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
 /// What a launched process wrote last. Its output is its own affair: it is shown only where the process ended.

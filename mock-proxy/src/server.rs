@@ -10,6 +10,7 @@ use diverge_link::http;
 use diverge_link::{Connection, Handshake, Limits, Listener, Message, Receiver, Sender};
 use diverge_protocol::rules::Revision;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use crate::fault::{Intercepted, reference};
@@ -49,6 +50,8 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    /// The task ends when this is dropped.
+    stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
@@ -59,17 +62,11 @@ impl Server {
         self.address
     }
 
-    /// Stops the proxy, and returns once its port is free.
-    pub async fn stop(mut self) {
-        self.task.abort();
-        // An abort is how it always ends.
-        let _ = (&mut self.task).await;
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.task.abort();
+    /// Stops the proxy, and returns once its port is free and nothing of it calls the agent server any more.
+    pub async fn stop(self) {
+        drop(self.stop);
+        // It has nothing to tell.
+        let _ = self.task.await;
     }
 }
 
@@ -82,9 +79,11 @@ pub async fn serve(config: Config) -> io::Result<Server> {
     let listener = Listener::bind(config.listen, Limits::default()).await?;
     let address = listener.address()?;
     let shell = Shell::new(proxy, config.agent);
+    let (stop, stopped) = oneshot::channel();
     Ok(Server {
         address,
-        task: tokio::spawn(shell.run(listener, door)),
+        stop,
+        task: tokio::spawn(shell.run(listener, door, stopped)),
     })
 }
 
@@ -176,10 +175,11 @@ impl Shell {
         }
     }
 
-    async fn run(mut self, listener: Listener, door: Door) {
+    async fn run(mut self, listener: Listener, door: Door, mut stopped: oneshot::Receiver<()>) {
         let mut out = Vec::new();
         loop {
             tokio::select! {
+                _ = &mut stopped => break,
                 handshake = listener.accept() => match handshake {
                     Ok(handshake) if door == Door::HangUp => handshake.hang_up(),
                     Ok(handshake) => self.complete(handshake),
@@ -195,6 +195,8 @@ impl Shell {
             }
             while self.tasks.try_join_next().is_some() {}
         }
+        // A call that is on its way is gone before its port can be somebody else's.
+        self.tasks.shutdown().await;
     }
 
     fn complete(&mut self, handshake: Handshake) {

@@ -21,7 +21,8 @@ use crate::config::{AgentServerConfig, Config, Messages};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
-use crate::process::{CommandLine, Pipes, Process, free_address};
+use crate::port::Port;
+use crate::process::{CommandLine, Pipes, Process};
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
@@ -267,19 +268,19 @@ impl Way {
         })
     }
 
-    /// Starts a server that is given this for its port; what kept the port that it may be given lets go of it first.
+    /// Starts a server that is given this for its port, where `kept` is the port that it may name.
     ///
     /// # Errors
     /// When it cannot be started, or not like that.
     pub async fn start(
         &self,
         given: &Given,
-        reserved: Option<TcpListener>,
+        kept: Option<Port>,
         revision: Revision,
         patience: &Patience,
     ) -> Result<Subject, ReachError> {
         let (variable, port) = match given {
-            Given::Free => (None, free_address().map_err(PlugError::Listen)?.port()),
+            Given::Free => (None, 0),
             Given::Port(text) => (Some(text.clone()), settings::port(Some(text))),
             Given::NoPort => (None, settings::DEFAULT_PORT),
         };
@@ -293,32 +294,41 @@ impl Way {
             Given::Port(_) | Given::NoPort => Some(default_port(patience).await?),
         };
         let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        drop(reserved);
+        let mut kept = kept;
         let body = match self {
             Self::Url(url) => {
                 address = *url;
                 Body::Url
             }
             Self::Reference(behaviour) => {
-                let server = server::serve(server::Config {
-                    listen: match given {
-                        Given::Free => Listen::At((Ipv4Addr::LOCALHOST, 0).into()),
-                        Given::Port(_) | Given::NoPort => Listen::Port(variable),
-                    },
-                    revision,
-                    behaviour: behaviour.clone(),
-                });
-                let server = server.await.map_err(PlugError::Listen)?;
-                if *given == Given::Free {
-                    address = server.address();
-                }
+                let serve = |listen| {
+                    server::serve(server::Config {
+                        listen,
+                        revision,
+                        behaviour: behaviour.clone(),
+                    })
+                };
+                let server = if *given == Given::Free {
+                    let free = Port::listen(|at| serve(Listen::At(at))).await;
+                    let (server, port) = free.map_err(PlugError::Listen)?;
+                    address = port.address();
+                    kept = Some(port);
+                    server
+                } else {
+                    serve(Listen::Port(variable))
+                        .await
+                        .map_err(PlugError::Listen)?
+                };
                 Body::Reference(server)
             }
             Self::Launch(command, starts) => {
-                let variable = match given {
-                    Given::Free => Some(port.to_string()),
-                    Given::Port(_) | Given::NoPort => variable,
-                };
+                let mut variable = variable;
+                if *given == Given::Free {
+                    let port = Port::take().map_err(PlugError::Listen)?;
+                    address = port.address();
+                    variable = Some(address.port().to_string());
+                    kept = Some(port);
+                }
                 let without = variable.is_none().then_some("PORT");
                 let mut environment = vec![(
                     "CONFORMANCE_REVISION",
@@ -340,6 +350,7 @@ impl Way {
         Ok(Subject {
             address,
             body,
+            _kept: kept,
             _alone: alone,
         })
     }
@@ -350,6 +361,7 @@ impl Way {
 pub struct Subject {
     address: SocketAddr,
     body: Body,
+    _kept: Option<Port>,
     _alone: Option<Alone>,
 }
 

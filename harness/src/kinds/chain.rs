@@ -4,7 +4,6 @@
 //! Whoever is not launched is the in-tree reference: started as a process of this very program where it is the command
 //! line, and in this process where it is the library. Each scenario has a chain to itself.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,6 +18,7 @@ use crate::config::Config;
 use crate::iut::{Plug, PlugError};
 use crate::mutants::Mutant;
 use crate::play::{self, Parties, Played};
+use crate::port::Port;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
 
@@ -253,17 +253,15 @@ impl Judged {
         config: &Config,
     ) -> Result<(provider::Endpoint, Parties), PlugError> {
         let (to, arrivals) = mpsc::channel(WAITING);
-        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listening = mock_agent_server::Endpoint::bind(any, to)
-            .await
-            .map_err(PlugError::Listen)?;
+        let bind = |address| mock_agent_server::Endpoint::bind(address, to.clone());
+        let listening = Port::listen(bind).await.map_err(PlugError::Listen)?;
         let agent = ways
             .agent
             .start_anywhere(Revision::Scope, &self.setting.patience)
             .await?;
         let proxy = ways
             .proxy
-            .start(listening.address(), Revision::Scope)
+            .start(listening.1.address(), Revision::Scope)
             .await?;
         let endpoint = provider::Endpoint::plug(&ways.provider, &config.provider).await?;
         let parties = Parties {

@@ -8,12 +8,13 @@ use diverge_link::{ConnectError, Connection, Limits};
 use super::reach::{REACHING, STARTING, reach};
 use crate::iut::PlugError;
 use crate::play::Patience;
-use crate::process::{CommandLine, Pipes, Process, free_address};
+use crate::port::Port;
+use crate::process::{CommandLine, Pipes, Process};
 
 /// The variable that tells a process where to listen, as `host:port`.
 const LISTEN: &str = "CONFORMANCE_LISTEN";
 /// How often a process is started that ends before it was reached: what it was told is a port that was free a moment
-/// ago, which somebody else may have taken since.
+/// ago, which a stranger may have taken since.
 const ATTEMPTS: u32 = 3;
 
 /// A process, and the place where it listens. Dropping it ends the process and its group.
@@ -27,7 +28,7 @@ pub(super) struct Launched {
 #[derive(Debug)]
 struct Running {
     process: Process,
-    address: SocketAddr,
+    port: Port,
     /// How many processes died before this one, each after it had been reached.
     generation: u64,
     reached: bool,
@@ -42,12 +43,12 @@ impl Running {
         generation: u64,
         attempts: u32,
     ) -> Result<Self, PlugError> {
-        let address = free_address().map_err(PlugError::Listen)?;
+        let port = Port::take().map_err(PlugError::Listen)?;
         let mut environment = environment.to_vec();
-        environment.push((LISTEN, address.to_string()));
+        environment.push((LISTEN, port.address().to_string()));
         Ok(Self {
             process: Process::start(command, &environment, Pipes::None)?,
-            address,
+            port,
             generation,
             reached: false,
             attempts,
@@ -78,7 +79,7 @@ impl Launched {
 
     /// Where it listens now.
     pub(super) fn address(&self) -> SocketAddr {
-        self.state().address
+        self.state().port.address()
     }
 
     /// Whether the process runs.

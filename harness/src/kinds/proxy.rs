@@ -18,6 +18,7 @@ use super::{Kind, Playing, Selection, Setting, Trial};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
+use crate::port::Port;
 use crate::process::CommandLine;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
@@ -177,13 +178,17 @@ impl Way {
         Ok(match self {
             Self::Url(url) => Subject(Body::Url(url.trim_end_matches('/').to_owned())),
             Self::Reference(behaviour) => {
-                let server = server::serve(server::Config {
-                    listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-                    agent,
-                    revision,
-                    behaviour: behaviour.clone(),
-                });
-                Subject(Body::Reference(server.await.map_err(PlugError::Listen)?))
+                let (server, port) = Port::listen(|listen| {
+                    server::serve(server::Config {
+                        listen,
+                        agent,
+                        revision,
+                        behaviour: behaviour.clone(),
+                    })
+                })
+                .await
+                .map_err(PlugError::Listen)?;
+                Subject(Body::Reference(server, port))
             }
             Self::Launch(command) => {
                 let environment = vec![
@@ -207,7 +212,7 @@ pub struct Subject(Body);
 #[derive(Debug)]
 enum Body {
     Url(String),
-    Reference(Server),
+    Reference(Server, Port),
     Launched(Box<Launched>),
 }
 
@@ -217,7 +222,7 @@ impl Subject {
     pub fn url(&self, path: Option<AgentCall>) -> String {
         match &self.0 {
             Body::Url(base) => with_path(base, path),
-            Body::Reference(server) => at(server.address(), path),
+            Body::Reference(server, _) => at(server.address(), path),
             Body::Launched(launched) => at(launched.address(), path),
         }
     }
@@ -237,7 +242,7 @@ impl Subject {
                 let url = |address| at(address, path);
                 launched.connect(url, limits, patience).await
             }
-            Body::Url(_) | Body::Reference(_) => {
+            Body::Url(_) | Body::Reference(..) => {
                 reach(|| self.url(path), limits, patience, REACHING, || true).await
             }
         }
@@ -248,7 +253,7 @@ impl Subject {
     pub fn last_words(&self) -> Option<String> {
         match &self.0 {
             Body::Launched(launched) => launched.last_words(),
-            Body::Url(_) | Body::Reference(_) => None,
+            Body::Url(_) | Body::Reference(..) => None,
         }
     }
 
@@ -256,7 +261,7 @@ impl Subject {
     pub async fn end(self) {
         match self.0 {
             Body::Url(_) => {}
-            Body::Reference(server) => server.stop().await,
+            Body::Reference(server, _port) => server.stop().await,
             Body::Launched(launched) => launched.end().await,
         }
     }

@@ -14,12 +14,15 @@ use super::super::reach::{REACHING, reach};
 use crate::config::ProviderConfig;
 use crate::iut::{Place, Plug, PlugError, Started};
 use crate::play::Patience;
+use crate::port::Port;
 use crate::process::CommandLine;
 
 /// One way to an implementation, with the address at which its containers' proxies answer.
 #[derive(Debug)]
 pub struct Endpoint {
     hub: Arc<Hub>,
+    /// The hub's, where it was not told one.
+    _port: Option<Port>,
     credential: String,
     body: Body,
 }
@@ -39,14 +42,18 @@ impl Endpoint {
     /// When it cannot be started, or an address cannot be had.
     pub async fn plug(plug: &Plug, config: &ProviderConfig) -> Result<Self, PlugError> {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let address = if matches!(plug, Plug::Url(_)) {
-            config.proxy_listen
-        } else {
-            loopback
-        };
-        let hub = Hub::bind(address, Limits::default())
-            .await
-            .map_err(|error| PlugError::ProxyAddress { address, error })?;
+        let bind = |address| Hub::bind(address, Limits::default());
+        let told = matches!(plug, Plug::Url(_)).then_some(config.proxy_listen);
+        let (hub, port) = match told {
+            Some(address) => bind(address).await.map(|hub| (hub, None)),
+            None => Port::listen(bind)
+                .await
+                .map(|(hub, port)| (hub, Some(port))),
+        }
+        .map_err(|error| PlugError::ProxyAddress {
+            address: told.unwrap_or(loopback),
+            error,
+        })?;
         let credential = config.credential.clone();
         let body = match plug {
             Plug::Url(url) => Body::Url(url.clone()),
@@ -84,6 +91,7 @@ impl Endpoint {
         };
         Ok(Self {
             hub: Arc::new(hub),
+            _port: port,
             credential,
             body,
         })

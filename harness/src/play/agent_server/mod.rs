@@ -22,6 +22,7 @@ use super::patience::{Patience, Wait};
 use super::sequencer::{self, Scene};
 use crate::config::{AgentServerConfig, inside_json};
 use crate::kinds::agent_server::{Given, Way};
+use crate::port::Port;
 use crate::verdict::{Outcome, Verdict};
 
 /// The text and the key of a message that says nothing of them.
@@ -71,12 +72,8 @@ async fn once(
     stage.port = ports
         .find(|it| it.as_str().starts_with("agent.port."))
         .copied();
-    let reserved = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0));
-    let port = match reserved.and_then(|it| Ok((it.local_addr()?.port(), it))) {
-        Ok((port, reserved)) => {
-            stage.reserved = Some(reserved);
-            port
-        }
+    let port = match Port::take() {
+        Ok(port) => stage.kept.insert(port).address().port(),
         Err(error) => return Played::Unreachable(error.to_string()),
     };
     let player = Player {

@@ -17,6 +17,7 @@ use super::super::patience::{Began, Patience, Wait};
 use super::hear::{Heard, hear};
 use super::judge::{Answer, Judge};
 use crate::kinds::agent_server::{Given, ReachError, Subject, Way};
+use crate::port::Port;
 
 /// More messages than any scenario needs: whoever sends them is flooding.
 const MOST_EVENTS: usize = 20_000;
@@ -76,8 +77,8 @@ pub(super) struct Stage<'a> {
     pub calls: Vec<Called>,
     /// What is to blame where nobody accepts connections.
     pub port: Option<RequirementId>,
-    /// Keeps the port that the server may be given until it starts.
-    pub reserved: Option<std::net::TcpListener>,
+    /// The port that the server may be given.
+    pub kept: Option<Port>,
     began: Began,
     judge: Judge,
     reports: mpsc::Receiver<Heard>,
@@ -96,7 +97,7 @@ impl<'a> Stage<'a> {
             told: Vec::new(),
             calls: Vec::new(),
             port: None,
-            reserved: None,
+            kept: None,
             began: Began::now(),
             judge: Judge::new(revision),
             reports,
@@ -114,10 +115,10 @@ impl<'a> Stage<'a> {
         if self.subject.is_some() {
             return Err(Halt::Script("the server runs already".to_owned()));
         }
-        let reserved = self.reserved.take();
+        let kept = self.kept.take();
         let subject = self
             .way
-            .start(given, reserved, self.revision, self.patience)
+            .start(given, kept, self.revision, self.patience)
             .await;
         self.subject = Some(subject.map_err(|error| match error {
             ReachError::Lacking(why) => Halt::NotApplicable(why),

@@ -20,13 +20,15 @@ use super::super::agent_server::judge::{Answer, Judge};
 use super::super::halt::{Halt, diverged};
 use super::stage::{Report, Stage, WAITING, taken_in};
 use crate::kinds::{agent_server, proxy};
+use crate::port::Port;
 
 /// The real parties beyond the provider, and where the proxy reaches the harness in place of its agent server.
 #[derive(Debug)]
 pub(crate) struct Parties {
     pub proxy: proxy::Subject,
     pub agent: agent_server::Subject,
-    pub listening: mock_agent_server::Endpoint,
+    /// The agent server's endpoint as the proxy has it, and the port that it listens at.
+    pub listening: (mock_agent_server::Endpoint, Port),
     pub arrivals: mpsc::Receiver<Arrival>,
 }
 
@@ -45,7 +47,7 @@ impl Drop for Task {
 pub(super) struct Beyond {
     proxy: proxy::Subject,
     agent: agent_server::Subject,
-    listening: mock_agent_server::Endpoint,
+    listening: (mock_agent_server::Endpoint, Port),
     checkers: ProxyCheckers,
     judge: Judge,
     calls: Vec<Relayed>,
@@ -182,7 +184,8 @@ impl Beyond {
         drop(self.calls);
         self.proxy.end().await;
         self.agent.end().await;
-        self.listening.stop().await;
+        let (listening, _port) = self.listening;
+        listening.stop().await;
     }
 }
 

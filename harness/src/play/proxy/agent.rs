@@ -7,13 +7,13 @@ use std::net::SocketAddr;
 use mock_agent_server::{Arrival, Endpoint, Reserved};
 use tokio::sync::mpsc;
 
+use crate::port::Port;
+
 #[derive(Debug)]
 enum State {
     Listens(Endpoint),
     Gone(Reserved),
-    /// Nothing keeps it.
-    Lost,
-    /// It was to listen again, and somebody else has the port.
+    /// A stranger has the port.
     Taken,
 }
 
@@ -22,16 +22,29 @@ pub(super) struct Agent {
     address: SocketAddr,
     to: mpsc::Sender<Arrival>,
     state: State,
+    /// None where the proxy was told another port long ago.
+    _port: Option<Port>,
 }
 
 impl Agent {
-    /// Listens at `address`, where port 0 lets the system pick one, and reports to `to`.
-    pub(super) async fn listen(address: SocketAddr, to: mpsc::Sender<Arrival>) -> io::Result<Self> {
-        let endpoint = Endpoint::bind(address, to.clone()).await?;
+    /// Listens at `told`, or else at a port of its own, and reports to `to`.
+    pub(super) async fn listen(
+        told: Option<SocketAddr>,
+        to: mpsc::Sender<Arrival>,
+    ) -> io::Result<Self> {
+        let bind = |address| Endpoint::bind(address, to.clone());
+        let (endpoint, port) = match told {
+            Some(address) => (bind(address).await?, None),
+            None => {
+                let (endpoint, port) = Port::listen(bind).await?;
+                (endpoint, Some(port))
+            }
+        };
         Ok(Self {
             address: endpoint.address(),
             to,
             state: State::Listens(endpoint),
+            _port: port,
         })
     }
 
@@ -41,9 +54,8 @@ impl Agent {
 
     /// From here on nothing of this scenario listens there. Whether that is new.
     pub(super) async fn goes(&mut self) -> bool {
-        match std::mem::replace(&mut self.state, State::Lost) {
+        match std::mem::replace(&mut self.state, State::Taken) {
             State::Listens(endpoint) => {
-                // Where the port cannot be kept, it is gone all the same.
                 if let Ok(reserved) = endpoint.leave().await {
                     self.state = State::Gone(reserved);
                 }
@@ -60,7 +72,7 @@ impl Agent {
     pub(super) async fn returns(&mut self) -> io::Result<bool> {
         let endpoint = match std::mem::replace(&mut self.state, State::Taken) {
             State::Gone(reserved) => reserved.listen(self.to.clone())?,
-            State::Lost | State::Taken => Endpoint::bind(self.address, self.to.clone()).await?,
+            State::Taken => Endpoint::bind(self.address, self.to.clone()).await?,
             listens @ State::Listens(_) => {
                 self.state = listens;
                 return Ok(false);
@@ -70,7 +82,7 @@ impl Agent {
         Ok(true)
     }
 
-    /// Whether somebody else got the port in between, so that the scenario could not go on.
+    /// Whether a stranger got the port in between, so that what the scenario found tells nothing.
     pub(super) fn is_taken(&self) -> bool {
         matches!(self.state, State::Taken)
     }

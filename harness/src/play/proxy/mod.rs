@@ -58,11 +58,12 @@ pub async fn play(scenario: &Scenario, way: &Way, patience: &Patience) -> Played
 /// Plays it, and tells whether its agent server lost its port.
 async fn play_once(scenario: &Scenario, way: &Way, patience: &Patience) -> (Played, bool) {
     let (to_agent, arrivals) = stage::arrivals();
-    let address = way.agent_address().unwrap_or_else(stage::any_port);
-    let mut agent = match Agent::listen(address, to_agent).await {
+    let told = way.agent_address();
+    let mut agent = match Agent::listen(told, to_agent).await {
         Ok(agent) => agent,
         Err(error) => {
-            let why = format!("could not listen on {address} for the agent server: {error}");
+            let at = told.map_or_else(|| "loopback".to_owned(), |it| it.to_string());
+            let why = format!("could not listen on {at} for the agent server: {error}");
             return (Played::Unreachable(why), false);
         }
     };

@@ -1,7 +1,6 @@
 //! The stage of one scenario for proxies: the provider's links, the agent server's endpoint, one merged transcript, and
 //! the checkers.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -423,11 +422,6 @@ impl<'a> Stage<'a> {
             }
         }
     }
-}
-
-/// Where the agent server of a scenario listens unless the proxy was told another port long ago.
-pub(super) fn any_port() -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
 }
 
 /// Channels for an endpoint's arrivals.
