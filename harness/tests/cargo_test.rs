@@ -7,13 +7,14 @@ use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use diverge_conformance::cargo_test::Conformance;
+use diverge_conformance::cargo_test::{Conformance, Iut};
 use diverge_conformance::iut::Started;
 use libtest_mimic::{Arguments, Failed, Trial};
 use mock_provider::server::{self, Behaviour, Config};
 use mock_provider::settings::Volumes;
 
-/// Which provider the test target judges: `conforming`, `unstartable`, or a fault of the reference.
+/// Which provider the test target judges: `conforming`, `unstartable`, or a fault of the reference; or else a proxy or a
+/// client, by its command.
 const SUBJECT: &str = "CONFORMANCE_TEST_SUBJECT";
 /// The scenarios that it selects.
 const SCENARIOS: &str = "CONFORMANCE_TEST_SCENARIOS";
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     if let Ok(name) = env::var(SUBJECT) {
         return subject(&name);
     }
-    let tests: [(&str, fn()); 10] = [
+    let tests: [(&str, fn()); 11] = [
         (
             "a_conforming_server_is_green_in_both_runners",
             conforming_is_green,
@@ -71,6 +72,10 @@ fn main() -> ExitCode {
             "a_golden_transcript_that_differs_is_red_and_shown_by_its_lines",
             other_transcript_is_red,
         ),
+        (
+            "launched_proxies_and_clients_have_golden_transcripts_too",
+            launched_have_transcripts,
+        ),
     ];
     let trials = tests.map(|(name, test)| {
         Trial::test(name, move || {
@@ -83,8 +88,26 @@ fn main() -> ExitCode {
 
 /// What an implementer's `main` would be.
 fn subject(name: &str) -> ExitCode {
-    let name = name.to_owned();
-    let mut conformance = Conformance::in_process(move |place| {
+    let mut conformance = match name.split_once(' ') {
+        Some(("proxy", command)) => Conformance::launched(Iut::Proxy, command),
+        Some(("client", command)) => Conformance::launched(Iut::Client, command),
+        _ => provider(name.to_owned()),
+    };
+    if let Ok(scenarios) = env::var(SCENARIOS) {
+        conformance = conformance.scenarios(scenarios);
+    }
+    if let Ok(baseline) = env::var(BASELINE) {
+        conformance = conformance.baseline(baseline);
+    }
+    if let Ok(snapshots) = env::var(SNAPSHOTS) {
+        conformance = conformance.snapshots(snapshots).only_snapshots();
+    }
+    conformance.run()
+}
+
+/// A provider in this process.
+fn provider(name: String) -> Conformance {
+    Conformance::in_process(move |place| {
         let name = name.clone();
         async move {
             let behaviour = match name.as_str() {
@@ -102,17 +125,7 @@ fn subject(name: &str) -> ExitCode {
             let server = server.await?;
             Ok(Started::at(server.address(), server))
         }
-    });
-    if let Ok(scenarios) = env::var(SCENARIOS) {
-        conformance = conformance.scenarios(scenarios);
-    }
-    if let Ok(baseline) = env::var(BASELINE) {
-        conformance = conformance.baseline(baseline);
-    }
-    if let Ok(snapshots) = env::var(SNAPSHOTS) {
-        conformance = conformance.snapshots(snapshots).only_snapshots();
-    }
-    conformance.run()
+    })
 }
 
 /// What a runner showed, and whether it ended green.
@@ -334,4 +347,34 @@ fn other_transcript_is_red() {
     other.has(&format!("-{FAILS}  pass"));
     other.has(&format!("+{FAILS}  fail"));
     assert!(!other.green);
+}
+
+fn launched_have_transcripts() {
+    let program = concat!("'", env!("CARGO_BIN_EXE_diverge-conformance"), "'");
+    let cases = [
+        (
+            "proxy serve proxy",
+            "--fault chunk-lost",
+            "proxy/loops/one-loop",
+        ),
+        ("client client", "third-chunk-lost", "client/loops/chunks"),
+    ];
+    for (role, fault, scenarios) in cases {
+        let directory = directory();
+        let (kind, role) = role.split_once(' ').expect("two words");
+        let with = |fault: &str, update: &str| {
+            let mut target = target(&format!("{kind} {program} {role} {fault}"), scenarios);
+            target
+                .env(SNAPSHOTS, directory.path())
+                .env("INSTA_UPDATE", update);
+            Shown::of(&mut target)
+        };
+        assert!(with("", "always").green);
+        let same = with("", "no");
+        same.has(&format!("test snapshot/{kind}/loops ... ok"));
+        assert!(same.green, "{}", same.text);
+        let other = with(fault, "no");
+        other.has("snapshot assertion for");
+        assert!(!other.green);
+    }
 }

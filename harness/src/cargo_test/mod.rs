@@ -31,6 +31,19 @@
 //!
 //! With [`Conformance::snapshots`], there is also a test for each topic that compares what was said with what was said
 //! before: golden transcripts, reviewed with `cargo insta`.
+//!
+//! A proxy, an agent server, a client or whatever else is judged is had by its command, and has all of this too:
+//!
+//! ```no_run
+//! # use std::process::ExitCode;
+//! use diverge_conformance::cargo_test::{Conformance, Iut};
+//!
+//! # fn main() -> ExitCode {
+//! Conformance::launched(Iut::Proxy, "target/debug/my-proxy")
+//!     .snapshots("snapshots")
+//!     .run()
+//! # }
+//! ```
 
 mod session;
 mod snapshot;

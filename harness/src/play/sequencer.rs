@@ -68,6 +68,7 @@ pub(crate) async fn run<S: Scene>(scenario: &Scenario, scene: S, patience: &Pati
         readings: Vec::new(),
         meanwhile: Vec::new(),
         script: Vec::new(),
+        unmet: Vec::new(),
     };
     let mut halt = sequencer.steps(&scenario.steps).await.err();
     if halt.is_none() {
@@ -94,6 +95,8 @@ struct Sequencer<'a, S> {
     meanwhile: Vec<&'a Step>,
     /// What the steps have sent and read, in the order in which the scenario has them.
     script: Vec<u64>,
+    /// What steps have read that wait for more: another step beside them may be met first.
+    unmet: Vec<(&'a Step, Vec<u64>)>,
 }
 
 type Steps<'b> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'b>>;
@@ -169,6 +172,9 @@ impl<'a, S: Scene> Sequencer<'a, S> {
             ));
         }
         let taken = self.wait_among(&firsts).await?;
+        for step in firsts {
+            self.take_read(step);
+        }
         if let Some(step) = branches[taken].first() {
             self.readings.push(step_text(step));
         }
@@ -180,7 +186,7 @@ impl<'a, S: Scene> Sequencer<'a, S> {
         self.wait_among(&steps).await
     }
 
-    fn peek(&mut self, step: &Step) -> Result<Peek, Halt> {
+    fn peek(&mut self, step: &'a Step) -> Result<Peek, Halt> {
         if !step.action.expects() {
             return Err(Halt::Script(
                 "a branch starts with something that is expected".into(),
@@ -189,7 +195,20 @@ impl<'a, S: Scene> Sequencer<'a, S> {
         let blamed = step
             .checks
             .or_else(|| self.scenario.requirements.first().copied());
-        self.scene.peek(step, blamed)
+        let peek = self.scene.peek(step, blamed)?;
+        let mut read = self.take_read(step);
+        read.extend(self.scene.take_told());
+        if !read.is_empty() {
+            self.unmet.push((step, read));
+        }
+        Ok(peek)
+    }
+
+    /// What `step` has read since it was met last.
+    fn take_read(&mut self, step: &Step) -> Vec<u64> {
+        let mut unmet = self.unmet.iter();
+        let at = unmet.position(|(other, _)| std::ptr::eq(*other, step));
+        at.map_or_else(Vec::new, |at| self.unmet.swap_remove(at).1)
     }
 
     /// Waits until one of `steps` is met, and says which; only expectations can be waited for.
@@ -202,7 +221,8 @@ impl<'a, S: Scene> Sequencer<'a, S> {
                 match self.peek(step)? {
                     Peek::Met => {
                         self.evaluated += 1;
-                        self.script.extend(self.scene.take_told());
+                        let read = self.take_read(step);
+                        self.script.extend(read);
                         self.meanwhile.clear();
                         self.patience.exchange_worked();
                         return Ok(at);
@@ -252,7 +272,7 @@ impl<'a, S: Scene> Sequencer<'a, S> {
         for step in self.meanwhile.clone() {
             if matches!(self.peek(step)?, Peek::Met) {
                 // How often it comes is left open.
-                self.scene.take_told();
+                self.take_read(step);
                 return Ok(true);
             }
         }
@@ -349,5 +369,99 @@ fn among(halt: Halt, steps: &[&Step]) -> Halt {
             Halt::Diverged(divergence)
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+
+    use diverge_protocol::scenario::acts::{Act, ProxyAct};
+    use diverge_protocol::scenario::{Source, Suite};
+
+    use super::*;
+
+    const FILE: &str = "
+iut: proxy
+scenarios:
+  - id: proxy/test/order
+    title: Two things in either order
+    requirements: [proxy.loop.chunk-each]
+    steps:
+      - either order:
+          - - provider expects: finish
+          - - provider expects: relayed
+";
+
+    /// Numbers come one by one. The even ones are read while the step that reads them waits for two, and a finish is odd.
+    struct Numbers {
+        coming: VecDeque<u64>,
+        come: VecDeque<u64>,
+        even: usize,
+        told: Vec<u64>,
+    }
+
+    impl Scene for Numbers {
+        async fn act(&mut self, _: &Step) -> Result<(), Halt> {
+            Ok(())
+        }
+
+        fn peek(&mut self, step: &Step, _: Option<RequirementId>) -> Result<Peek, Halt> {
+            let relayed = matches!(step.action, Action::Act(Act::Proxy(ProxyAct::Relayed)));
+            let fits = |number: &u64| number.is_multiple_of(2) == relayed;
+            let read = self.come.iter().position(fits);
+            let read = read.and_then(|at| self.come.remove(at));
+            self.even += usize::from(relayed && read.is_some());
+            let met = read.is_some() && (!relayed || self.even == 2);
+            self.told.extend(read);
+            Ok(if met { Peek::Met } else { Peek::Pending })
+        }
+
+        async fn pump(&mut self, _: &mut Wait, _: Option<Duration>) -> Result<bool, Halt> {
+            let next = self.coming.pop_front();
+            self.come.extend(next);
+            Ok(next.is_some())
+        }
+
+        fn nothing_left(&mut self, _: Option<RequirementId>) -> Result<(), Halt> {
+            Ok(())
+        }
+
+        async fn close(&mut self) -> Result<(), Halt> {
+            Ok(())
+        }
+
+        fn take_told(&mut self) -> Vec<u64> {
+            std::mem::take(&mut self.told)
+        }
+
+        fn into_transcript(self) -> Transcript {
+            Transcript::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_step_reads_before_another_is_met_is_told_as_its_own() {
+        let source = Source {
+            path: "test.yaml".into(),
+            text: FILE.into(),
+        };
+        let suite = Suite::load(&[Arc::new(source)]).expect("a sound file");
+        let patience = Patience::new(Duration::from_secs(5));
+        for coming in [[2, 4, 7], [2, 7, 4], [7, 2, 4]] {
+            let scene = Numbers {
+                coming: coming.into(),
+                come: VecDeque::new(),
+                even: 0,
+                told: Vec::new(),
+            };
+            let played = run(&suite.scenarios[0], scene, &patience).await;
+            let Played::Judged(outcome) = played else {
+                panic!("{played:?}");
+            };
+            assert_eq!((outcome.verdict, outcome.message), (Verdict::Pass, None));
+            assert_eq!(outcome.script, [7, 2, 4], "{coming:?}");
+        }
     }
 }

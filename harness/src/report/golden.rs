@@ -146,15 +146,17 @@ struct Redaction {
 
 impl Redaction {
     fn line(&mut self, message: &Read<'_>, named: bool, mask: &Mask) -> String {
-        let mut line = format!(
-            "{:>12} → {:<12}",
-            message.from.as_str(),
-            message.to.as_str()
-        );
+        let from = message.from.as_str();
+        let mut line = if message.from == message.to {
+            format!("{from:>12}   {:12}", "")
+        } else {
+            format!("{from:>12} → {:<12}", message.to.as_str())
+        };
         if named {
             let _ = write!(line, " {}:", message.link.name);
         }
-        if let Some(frame) = &message.frame {
+        let frame = message.frame.as_ref();
+        if let Some(frame) = frame.filter(|it| it.kind != FrameType::Authorization) {
             let (dialler, _) = message.link.kind.roles();
             let scope = self.number((message.link.id, None), frame.scope, dialler);
             let opener = match frame.kind {
@@ -162,14 +164,13 @@ impl Redaction {
                 FrameType::ChannelResponse | FrameType::ChannelResponseFinish => Some(message.to),
                 _ => None,
             };
-            match (frame.kind, opener) {
-                (FrameType::Authorization, _) => {}
-                (_, Some(opener)) => {
+            match opener {
+                Some(opener) => {
                     let of = (message.link.id, Some(frame.scope));
                     let channel = self.number(of, frame.channel, opener);
                     let _ = write!(line, " #{scope}.{channel}");
                 }
-                (_, None) => {
+                None => {
                     let _ = write!(line, " #{scope}");
                 }
             }
@@ -322,6 +323,9 @@ fn fold(lines: &[String], text: &mut String) {
         for line in &lines[at..at + shown] {
             let _ = writeln!(text, "{line}");
         }
+        let number_in =
+            |block: &[String]| block.iter().find_map(|it| number(it).map(str::to_owned));
+        let first = number_in(&lines[at..at + shown]);
         at += shown;
         if let Some(block) = block {
             let more = times(block) - 1;
@@ -331,7 +335,8 @@ fn fold(lines: &[String], text: &mut String) {
                 format!("those {block} lines")
             };
             at += block * more;
-            let last = lines[at - block..at].iter().find_map(|line| number(line));
+            let last =
+                number_in(&lines[at - block..at]).filter(|last| first.as_ref() != Some(last));
             let last = last.map_or_else(String::new, |it| format!(", up to {it}"));
             let _ = writeln!(text, "{:>13} {what}, {more} times more{last}", "⋮");
         }

@@ -292,7 +292,10 @@ impl Player<'_> {
                 let allowed = "a line that tells of the lost connection, or another exit status";
                 self.gone(at, allowed, unshown)
             }
-            _ => Peek::Met,
+            _ => {
+                self.stage.told.push(ended.seq);
+                Peek::Met
+            }
         }
     }
 }

@@ -38,7 +38,7 @@ enum Report {
 pub(super) struct Stage<'a> {
     way: &'a Way,
     pub patience: &'a Patience,
-    /// What no client can guess.
+    /// What no client can guess, of the shape in which golden transcripts redact it.
     pub token: String,
     pub transcript: Transcript,
     /// The events that the step that is played has sent or read.
@@ -63,7 +63,7 @@ impl<'a> Stage<'a> {
         Ok(Self {
             way,
             patience,
-            token: format!("{:016X}", getrandom::u64()?),
+            token: format!("run-{:016x}", getrandom::u64()?),
             transcript: Transcript::default(),
             told: Vec::new(),
             clients: Vec::new(),
@@ -135,16 +135,16 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Sends a message. A client that is gone is noticed by the expectations: it may have had enough.
+    /// Sends a message. A client that is gone is noticed by the expectations: it may have had enough. Whether it went
+    /// before or behind this is chance, so that the transcript has the message either way.
     pub(super) async fn send(&mut self, client: usize, bytes: Bytes) -> Result<(), Halt> {
         let Some(socket) = self.clients[client].socket.as_mut().filter(|it| !it.left) else {
             return Ok(());
         };
         let link = socket.link;
-        let sent = taken_in(socket.sender.send(bytes.clone()), self.patience).await?;
-        if sent {
-            self.record(link, Role::Provider, What::Binary(bytes));
-        }
+        let sending = socket.sender.send(bytes.clone());
+        taken_in(sending, self.patience).await?;
+        self.record(link, Role::Provider, What::Binary(bytes));
         self.judge()
     }
 
@@ -154,10 +154,9 @@ impl<'a> Stage<'a> {
             return Ok(());
         };
         let link = socket.link;
-        let sent = taken_in(socket.sender.send_text(text.clone()), self.patience).await?;
-        if sent {
-            self.record(link, Role::Provider, What::Text(text));
-        }
+        let sending = socket.sender.send_text(text.clone());
+        taken_in(sending, self.patience).await?;
+        self.record(link, Role::Provider, What::Text(text));
         self.judge()
     }
 
@@ -363,14 +362,14 @@ fn line_of(payload: &[u8]) -> Option<ClientLine> {
     })
 }
 
-/// Waits until a message is on its way, as long as the patience lasts; whether it is.
+/// Waits until a message is on its way, or has nobody to go to, as long as the patience lasts.
 async fn taken_in(
     sending: impl Future<Output = std::io::Result<()>>,
     patience: &Patience,
-) -> Result<bool, Halt> {
+) -> Result<(), Halt> {
     let mut wait = patience.start();
     tokio::select! {
-        sent = sending => Ok(sent.is_ok()),
+        _ = sending => Ok(()),
         () = wait.exhausted() => {
             patience.exchange_failed();
             Err(diverged("what is sent to be read", "a connection that takes nothing in", None, None))
