@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read};
 use std::time::Duration;
 
 use bytes::Bytes;
-use diverge_protocol::rules::{Checkers, Violation};
+use diverge_protocol::rules::{Checkers, ProxyCheckers, Revision, Violation};
 use diverge_protocol::transcript::{
     AgentCall, Event, Link, LinkId, LinkKind, Role, RunRef, Transcript, What,
 };
@@ -134,15 +134,81 @@ impl Recorded {
     }
 }
 
-/// Everything that the checkers find in a whole transcript.
-pub(crate) fn judge(transcript: &Transcript) -> Vec<Violation> {
-    let mut checkers = Checkers::new(Profile::scope());
-    let mut wrong = Vec::new();
-    transcript.links.iter().for_each(|link| checkers.link(link));
-    let events = transcript.events.iter();
-    events.for_each(|event| checkers.event(event, &mut wrong));
-    checkers.end(&mut wrong);
-    wrong
+/// Whom a transcript tells enough of to be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Judged {
+    /// A provider: what it says to its client is there.
+    Provider,
+    /// A proxy: what it says to its host is there, and what it asks of its agent server.
+    Proxy(Revision),
+}
+
+impl Judged {
+    /// All of a transcript, outermost first. A proxy that stands between a provider under test and no agent server is
+    /// the harness's own.
+    pub(crate) fn of(transcript: &Transcript) -> Vec<Self> {
+        let has = |of: fn(LinkKind) -> bool| transcript.links.iter().any(|link| of(link.kind));
+        let provider = has(|kind| kind == LinkKind::Client);
+        let calls = has(|kind| matches!(kind, LinkKind::Call | LinkKind::Address));
+        let scope = has(|kind| kind == LinkKind::Begin) && (calls || !provider);
+        let path = has(|kind| matches!(kind, LinkKind::Path(_)));
+        let parties = [
+            (provider, Self::Provider),
+            (scope, Self::Proxy(Revision::Scope)),
+            (path, Self::Proxy(Revision::Path)),
+        ];
+        let there = parties.into_iter().filter(|(is, _)| *is);
+        there.map(|(_, party)| party).collect()
+    }
+
+    /// Its name, for a sentence.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Provider => "a provider",
+            Self::Proxy(_) => "a proxy",
+        }
+    }
+
+    /// Whether there is anything of its own to be judged: silence keeps no rule.
+    pub(crate) fn says_something(self, transcript: &Transcript) -> bool {
+        transcript.events.iter().any(|event| {
+            let kind = transcript.link(event.link).map(|link| link.kind);
+            let its = match self {
+                Self::Provider => kind == Some(LinkKind::Client) && event.sender == Role::Provider,
+                Self::Proxy(_) => {
+                    matches!(kind, Some(LinkKind::Begin | LinkKind::Path(_)))
+                        && event.sender == Role::Proxy
+                }
+            };
+            its && matches!(event.what, What::Binary(_))
+        })
+    }
+
+    /// Everything that the checkers find wrong with it in a whole transcript.
+    pub(crate) fn judge(self, transcript: &Transcript) -> Vec<Violation> {
+        let mut wrong = Vec::new();
+        match self {
+            Self::Provider => {
+                let mut checkers = Checkers::new(Profile::scope());
+                transcript.links.iter().for_each(|link| checkers.link(link));
+                let events = transcript.events.iter();
+                events.for_each(|event| checkers.event(event, &mut wrong));
+                checkers.end(&mut wrong);
+            }
+            Self::Proxy(revision) => {
+                let mut checkers = ProxyCheckers::new(Profile::scope(), revision);
+                transcript.links.iter().for_each(|link| checkers.link(link));
+                let beyond = |event: &&Event| {
+                    let link = transcript.link(event.link);
+                    link.is_some_and(|link| link.kind != LinkKind::Client)
+                };
+                let events = transcript.events.iter().filter(beyond);
+                events.for_each(|event| checkers.event(event, &mut wrong));
+                checkers.end(&mut wrong);
+            }
+        }
+        wrong
+    }
 }
 
 #[derive(Deserialize)]
@@ -169,13 +235,14 @@ impl LinkLine {
             ("begin", _) => LinkKind::Begin,
             ("path", Some(call)) => LinkKind::Path(call),
             ("call", _) => LinkKind::Call,
+            ("address", _) => LinkKind::Address,
             ("output", _) => {
                 return Err("a transcript of a client, which is judged while it runs".to_owned());
             }
             _ => {
                 return Err(
                     "no `kind` of link that there is: client, begin, path with the `path` \
-                            of an exchange, or call"
+                            of an exchange, call, or address"
                         .to_owned(),
                 );
             }

@@ -50,6 +50,8 @@ pub enum LinkKind {
     Path(AgentCall),
     /// Proxy and agent server: one HTTP call.
     Call,
+    /// Where the agent server listens. Nothing is said there: it opens and closes.
+    Address,
     /// A client under test and whoever reads what it writes on its standard output.
     Output,
 }
@@ -61,7 +63,7 @@ impl LinkKind {
         match self {
             Self::Client => (Role::Client, Role::Provider),
             Self::Begin | Self::Path(_) => (Role::Provider, Role::Proxy),
-            Self::Call => (Role::Proxy, Role::AgentServer),
+            Self::Call | Self::Address => (Role::Proxy, Role::AgentServer),
             Self::Output => (Role::Client, Role::Client),
         }
     }
@@ -74,6 +76,7 @@ impl LinkKind {
             Self::Begin => "begin",
             Self::Path(_) => "path",
             Self::Call => "call",
+            Self::Address => "address",
             Self::Output => "output",
         }
     }

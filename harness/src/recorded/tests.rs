@@ -102,7 +102,8 @@ fn found(transcript: &Transcript) -> Vec<(String, u64, String)> {
             wrong.allowed.to_string(),
         )
     };
-    judge(transcript).into_iter().map(whole).collect()
+    let wrong = Judged::Provider.judge(transcript);
+    wrong.into_iter().map(whole).collect()
 }
 
 fn read(text: &[u8]) -> Result<Recorded, RecordedError> {

@@ -92,7 +92,7 @@ impl Ask {
                 profile.begin_channels.word(first).map(Self::Begin)
             }
             (LinkKind::Begin, _) => profile.proxy_channels.word(first).map(Self::Proxy),
-            (LinkKind::Path(_) | LinkKind::Call | LinkKind::Output, _) => None,
+            (LinkKind::Path(_) | LinkKind::Call | LinkKind::Address | LinkKind::Output, _) => None,
         }
     }
 
@@ -187,7 +187,9 @@ fn path_word(kind: LinkKind, back: bool, bytes: &[u8]) -> &'static str {
 impl Channels {
     fn read<'t>(&mut self, event: &'t Event, link: &'t Link) -> Read<'t> {
         let (dialler, dialled) = link.kind.roles();
-        let back = event.sender == dialled && !matches!(event.what, What::Opened { .. });
+        let listens = link.kind == LinkKind::Address;
+        let dials = matches!(event.what, What::Opened { .. }) && !listens;
+        let back = event.sender == dialled && !dials;
         let (from, to) = if back {
             (dialled, dialler)
         } else {
@@ -204,6 +206,8 @@ impl Channels {
             secret: None,
         };
         match &event.what {
+            What::Opened { .. } if listens => read.word = "listens".into(),
+            What::Closed if listens => read.word = "listens no more".into(),
             What::Opened { .. } => read.word = "connects".into(),
             What::Refused {
                 status: Some(status),
@@ -283,7 +287,7 @@ impl Channels {
                 LinkKind::Begin => first
                     .and_then(|first| profile.begin_request.word(first))
                     .map(|_| "begin"),
-                LinkKind::Path(_) | LinkKind::Call | LinkKind::Output => None,
+                LinkKind::Path(_) | LinkKind::Call | LinkKind::Address | LinkKind::Output => None,
             },
             FrameType::Response => {
                 let word = match read.link.kind {
@@ -291,7 +295,9 @@ impl Channels {
                     LinkKind::Begin => first
                         .and_then(|first| profile.begin_responses.word(first))
                         .map(|kind| kind.name()),
-                    LinkKind::Path(_) | LinkKind::Call | LinkKind::Output => None,
+                    LinkKind::Path(_) | LinkKind::Call | LinkKind::Address | LinkKind::Output => {
+                        None
+                    }
                 };
                 if word == Some(RunKind::Inactive.name()) {
                     read.secret = secret(behind_first.clone(), vec![behind_first.clone()]);

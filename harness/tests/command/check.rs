@@ -104,8 +104,9 @@ fn a_file_that_there_is_not_exits_2() {
 /// The transcripts that a run of the in-tree reference, or of one of its mutants, leaves.
 fn recorded(mutant: Option<&str>, scenario: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("there is room");
+    let (iut, _) = scenario.split_once('/').expect("an id");
     let mut run = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"));
-    run.args(["run", "provider", "--scenario", scenario, "--transcripts"])
+    run.args(["run", iut, "--scenario", scenario, "--transcripts"])
         .arg(directory.path())
         .stdout(Stdio::null());
     if let Some(mutant) = mutant {
@@ -137,6 +138,49 @@ fn the_transcripts_of_a_conforming_run_conform() {
         assert_eq!(code, Some(0), "{path}: {text}");
         assert!(text.contains("conforms: "), "{text}");
     }
+}
+
+#[test]
+fn the_transcripts_of_a_conforming_proxy_conform_in_both_revisions() {
+    for topic in ["proxy/begin/*", "proxy/path-run/*", "proxy/path-register/*"] {
+        let directory = recorded(None, topic);
+        let transcripts = transcripts(&directory);
+        assert!(transcripts.len() > 2, "{transcripts:?}");
+        for path in transcripts {
+            let (code, text) = check(&[&path, "--strict"], "");
+            assert_eq!(code, Some(0), "{path}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_transcript_of_a_faulty_proxy_tells_the_rule() {
+    let directory = recorded(Some("chunk-doubled"), "proxy/begin/second-during-loop");
+    let [path] = &transcripts(&directory)[..] else {
+        panic!("one scenario leaves one transcript")
+    };
+    let (code, text) = check(&[path], "");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("proxy.loop.chunk-each  stated"), "{text}");
+}
+
+#[test]
+fn a_transcript_tells_whether_an_agent_server_was_there() {
+    let directory = recorded(None, "proxy/begin/unreachable");
+    let [path] = &transcripts(&directory)[..] else {
+        panic!("one scenario leaves one transcript")
+    };
+    assert_eq!(check(&[path], "").0, Some(0));
+    // Had it been there, the proxy would have had to call it.
+    let text = std::fs::read_to_string(path).expect("it can be read");
+    let gone = r#""sender":"agent-server","what":"closed""#;
+    assert!(text.contains(gone), "{text}");
+    let (code, told) = check(
+        &["-"],
+        &text.replace(gone, &gone.replace("closed", "opened")),
+    );
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("proxy.begin."), "{told}");
 }
 
 #[test]

@@ -124,7 +124,9 @@ impl Checkers {
                     LinkKind::Client => Watched::Client(ClientLink::new(link.id)),
                     LinkKind::Begin => Watched::Begin(BeginLink::new(link.id, link.run)),
                     // No provider of the scope revision has such links.
-                    LinkKind::Path(_) | LinkKind::Call | LinkKind::Output => return,
+                    LinkKind::Path(_) | LinkKind::Call | LinkKind::Address | LinkKind::Output => {
+                        return;
+                    }
                 };
                 self.links.insert(link.id, watched);
             }

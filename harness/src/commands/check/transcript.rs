@@ -3,11 +3,10 @@
 use std::io::{BufReader, Read};
 
 use diverge_protocol::rules::Violation;
-use diverge_protocol::transcript::{LinkKind, Role, Transcript, What};
 
 use super::{TOLD, is_stated, story, to_usize, unreadable};
 use crate::cli::CheckArgs;
-use crate::recorded::{self, Recorded};
+use crate::recorded::{Judged, Recorded};
 use crate::report::style::{BAD, GOOD, count, paint, say};
 use crate::report::{Mask, around};
 use crate::verdict::Exit;
@@ -24,14 +23,24 @@ pub(super) fn check(
         Err(error) => return unreadable(args, &error),
     };
     let transcript = &recorded.transcript;
-    if !says_something(transcript) {
+    let judged = Judged::of(transcript);
+    if judged.is_empty() {
         say(&format!(
-            "{}: a provider says nothing to a client in this transcript, so nothing passes",
+            "{}: this transcript tells neither what a provider says to a client nor what a proxy says to its host, so \
+            nothing passes; agent servers and clients are judged while they run",
             paint(BAD, "fail")
         ));
         return Exit::Fails;
     }
-    let mut wrong = recorded::judge(transcript);
+    if let Some(silent) = judged.iter().find(|it| !it.says_something(transcript)) {
+        say(&format!(
+            "{}: {} says nothing in this transcript, so nothing passes",
+            paint(BAD, "fail"),
+            silent.name()
+        ));
+        return Exit::Fails;
+    }
+    let mut wrong: Vec<_> = judged.iter().flat_map(|it| it.judge(transcript)).collect();
     wrong.sort_by_key(|violation| violation.seq);
     let (mut failed, mut warned) = (0, 0);
     for at_once in wrong.chunk_by(|a, b| a.seq == b.seq) {
@@ -63,16 +72,6 @@ pub(super) fn check(
     }
     say(&format!("{}: {counts}", paint(GOOD, "conforms")));
     Exit::Conforms
-}
-
-/// Whether there is anything of a provider's to be judged: silence keeps no rule.
-fn says_something(transcript: &Transcript) -> bool {
-    transcript.events.iter().any(|event| {
-        let link = transcript.link(event.link);
-        link.is_some_and(|link| link.kind == LinkKind::Client)
-            && event.sender == Role::Provider
-            && matches!(event.what, What::Binary(_))
-    })
 }
 
 /// Which message is at fault, as the diagram numbers it and where it stands in the input.

@@ -47,6 +47,7 @@ pub(super) struct Stage<'a> {
     began: Began,
     checkers: ProxyCheckers,
     agent: &'a mut Agent,
+    address: Option<LinkId>,
     reports: mpsc::Receiver<Report>,
     to_reports: mpsc::Sender<Report>,
     violations: Vec<Violation>,
@@ -84,6 +85,7 @@ impl<'a> Stage<'a> {
             began: Began::now(),
             checkers: ProxyCheckers::new(profile, revision),
             agent,
+            address: None,
             reports,
             to_reports,
             violations: Vec::new(),
@@ -253,10 +255,21 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// The link that tells whether the agent server listens.
+    fn address(&mut self) -> LinkId {
+        if let Some(address) = self.address {
+            return address;
+        }
+        let address = self.open_link(LinkKind::Address, "agent server");
+        self.address = Some(address);
+        address
+    }
+
     /// From here on nothing listens where the agent server does.
     pub(super) async fn agent_goes(&mut self) {
         if self.agent.goes().await {
-            self.checkers.agent_listens(false);
+            let address = self.address();
+            self.record(address, Role::AgentServer, What::Closed);
         }
     }
 
@@ -265,7 +278,9 @@ impl<'a> Stage<'a> {
         let returned = self.agent.returns().await;
         let taken = |error| Halt::Script(format!("the agent server's port is taken: {error}"));
         if returned.map_err(taken)? {
-            self.checkers.agent_listens(true);
+            let address = self.address();
+            let opened = What::Opened { subprotocol: None };
+            self.record(address, Role::AgentServer, opened);
         }
         Ok(())
     }

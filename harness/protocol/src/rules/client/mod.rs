@@ -47,7 +47,7 @@ impl ClientCheckers {
         let side = match link.kind {
             LinkKind::Client => Side::Wire(Wire::default()),
             LinkKind::Output => Side::Output(Output::default()),
-            LinkKind::Begin | LinkKind::Path(_) | LinkKind::Call => return,
+            LinkKind::Begin | LinkKind::Path(_) | LinkKind::Call | LinkKind::Address => return,
         };
         self.links.entry(link.id).or_insert(side);
     }

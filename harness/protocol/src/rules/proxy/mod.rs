@@ -39,15 +39,24 @@ struct Call {
     over: bool,
 }
 
-/// Whether an agent server listens.
+/// Whether an agent server listens, which it does until a link says otherwise.
 #[derive(Debug, Default)]
 struct Listening {
+    address: Option<LinkId>,
     gone: bool,
     /// It was gone up to here.
     back: Option<u64>,
 }
 
 impl Listening {
+    fn event(&mut self, event: &Event) {
+        match event.what {
+            What::Closed => self.gone = true,
+            What::Opened { .. } if std::mem::take(&mut self.gone) => self.back = Some(event.seq),
+            _ => {}
+        }
+    }
+
     /// Whether a call after this event may have found nobody.
     fn failed_after(&self, seq: u64) -> bool {
         self.gone || self.back.is_some_and(|back| back >= seq)
@@ -94,18 +103,11 @@ impl ProxyCheckers {
             (LinkKind::Call, _) => {
                 self.calls.entry(link.id).or_insert(None);
             }
+            (LinkKind::Address, _) => self.listening.address = Some(link.id),
             (LinkKind::Begin, Side::Scope(connection)) => connection.announced(link.id),
             (LinkKind::Path(kind), Side::Path(paths)) => paths.announced(link.id, kind),
             _ => {}
         }
-    }
-
-    /// Says whether anything listens from here on where the agent server does. Without a word of it, it does.
-    pub fn agent_listens(&mut self, listens: bool) {
-        if listens && self.listening.gone {
-            self.listening.back = Some(self.last);
-        }
-        self.listening.gone = !listens;
     }
 
     /// Judges one event, of a link that has been announced. What the proxy does when the scenario is over and it is
@@ -118,6 +120,10 @@ impl ProxyCheckers {
             complete: true,
             out,
         };
+        if self.listening.address == Some(event.link) {
+            self.listening.event(event);
+            return;
+        }
         if self.calls.contains_key(&event.link) {
             self.call_event(event, &mut cx);
             return;

@@ -131,7 +131,7 @@ fn a_second_begin_is_refused_and_the_first_goes_on() {
 #[test]
 fn an_agent_server_that_is_not_there_makes_errors_without_a_call() {
     free(|talk| {
-        talk.checkers.agent_listens(false);
+        talk.agent_server_leaves();
         talk.opens();
         talk.begins(BEGIN, "1");
         talk.gets(ERROR, "1");
@@ -139,12 +139,12 @@ fn an_agent_server_that_is_not_there_makes_errors_without_a_call() {
     });
     free(|talk| {
         talk.begun();
-        talk.checkers.agent_listens(false);
+        talk.agent_server_leaves();
         talk.enqueues(1, "a");
         talk.asks(2, [1]);
         talk.serves(1, word(2, "1"));
         talk.serves(2, word(1, "1"));
-        talk.checkers.agent_listens(true);
+        talk.agent_server_returns();
         talk.enqueues(1, "b");
         let run = talk.calls(AgentCall::Run, run_of(&["b"]));
         talk.streams(run);

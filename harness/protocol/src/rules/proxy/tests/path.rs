@@ -305,7 +305,7 @@ fn runs_that_do_not_go_well() {
     talk.breaks_off(stream);
     talk.hears(first, 1, r#"{"kind":"loop"}"#);
     talk.closes(first);
-    talk.checkers.agent_listens(false);
+    talk.agent_server_leaves();
     let link = talk.dials_with(AgentCall::Run, ASK);
     talk.hears(link, 1, "1");
     talk.closes(link);

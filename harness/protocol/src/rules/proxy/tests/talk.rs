@@ -83,6 +83,22 @@ impl Talk {
         id
     }
 
+    /// From here on nothing listens where the agent server does.
+    pub fn agent_server_leaves(&mut self) {
+        let address = self.link(LinkKind::Address);
+        self.at(address, Role::AgentServer, What::Closed);
+    }
+
+    /// From here on it listens again.
+    pub fn agent_server_returns(&mut self) {
+        let address = self.link(LinkKind::Address);
+        self.at(
+            address,
+            Role::AgentServer,
+            What::Opened { subprotocol: None },
+        );
+    }
+
     pub fn at(&mut self, link: LinkId, sender: Role, what: What) {
         let seq = self.transcript.record(Duration::ZERO, link, sender, what);
         let event = self.transcript.events[seq as usize].clone();
