@@ -18,6 +18,7 @@ use crate::commands;
 use crate::decode::Surface;
 use crate::kinds;
 use crate::order::Shard;
+use crate::output;
 use crate::report::ReportTarget;
 use crate::verdict::Exit;
 
@@ -35,9 +36,9 @@ use crate::verdict::Exit;
     diverge-conformance run provider --launch 'python3 provider.py' --baseline known.toml --bless\n  \
     diverge-conformance explain run.chunk.verbatim\n  \
     echo 08 | diverge-conformance decode --frame run-response\n\n\
-    Exit codes: 0 conforms; 1 a scenario failed, was unstable or inconclusive, or none passed; \
-    2 usage or a scenario file at fault; 3 a baseline entry is stale, matches nothing or is past its date; \
-    4 the implementation could not be started or reached; 5 the harness is at fault.")]
+    Exit codes: 0 conforms; 1 a scenario failed, was unstable or inconclusive, or none passed, or the run was \
+    interrupted; 2 usage or a scenario file at fault; 3 a baseline entry is stale, matches nothing or is past its date; \
+    4 the implementation could not be started or reached; 5 the harness is at fault, or what it says cannot be written.")]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -121,6 +122,16 @@ enum Command {
 const REPORT_HELP: &str = "Write a report into a file while results come; repeatable. Formats: junit (for what reads \
     test results), json (every result with its story, for `diff` and `report`), html (one page), markdown (a summary, \
     such as for a job's page). Each file is a whole document at every moment, also of a run that is interrupted";
+
+/// What `--launch` takes.
+const LAUNCH_HELP: &str = "Start the implementation with this command. It is taken apart into words as a shell does it, \
+    quotes included, but no shell runs it: variables, pipes and `&&` need one, such as \
+    --launch \"sh -c 'cd server && exec ./run'\"";
+
+/// How many scenarios are played at once.
+fn jobs() -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u16).range(1..=1000).map(usize::from)
+}
 
 /// `init`.
 #[derive(Debug, Args)]
@@ -271,8 +282,8 @@ pub const DEFAULT_PATIENCE: u64 = 5000;
 pub struct RunArgs {
     /// What is judged; without it, everything that is built, each by its in-tree reference
     pub iut: Option<IutArg>,
-    /// Start the implementation with this command
-    #[arg(long, value_name = "COMMAND", conflicts_with = "url", requires = "iut")]
+    /// Start the implementation with this command; no shell runs it, but for `sh -c '…'`
+    #[arg(long, value_name = "COMMAND", conflicts_with = "url", requires = "iut", long_help = LAUNCH_HELP)]
     pub launch: Option<String>,
     /// `run chain` only: the provider's command; whoever has none is the in-tree reference
     #[arg(long, value_name = "COMMAND")]
@@ -307,8 +318,8 @@ pub struct RunArgs {
     /// How results are shown
     #[arg(long, value_enum, default_value = "pretty")]
     pub format: Format,
-    /// How many scenarios are played at once
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    /// How many scenarios are played at once, 1 to 1000
+    #[arg(long, value_name = "N", default_value = "16", value_parser = jobs())]
     pub jobs: usize,
     /// How long to wait without progress for a message that is due, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = DEFAULT_PATIENCE, value_parser = clap::value_parser!(u64).range(1..))]
@@ -364,8 +375,8 @@ pub struct MutantsArgs {
     /// Also play every scenario on every fault, and list scenarios that no fault needs
     #[arg(long)]
     pub full: bool,
-    /// How many scenarios are played at once
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    /// How many scenarios are played at once, 1 to 1000
+    #[arg(long, value_name = "N", default_value = "16", value_parser = jobs())]
     pub jobs: usize,
 }
 
@@ -473,12 +484,12 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() {
-                Exit::Usage.code()
+            output::take(error.print());
+            return ExitCode::from(told(if error.use_stderr() {
+                Exit::Usage
             } else {
-                0
-            });
+                Exit::Conforms
+            }));
         }
     };
     let command = cli
@@ -523,13 +534,27 @@ pub fn main() -> ExitCode {
         }
     });
     runtime.shutdown_timeout(Duration::from_millis(100));
-    ExitCode::from(exit.code())
+    ExitCode::from(told(exit))
+}
+
+/// The exit code, which output that was lost decides too.
+fn told(exit: Exit) -> u8 {
+    let exit = match output::lost() {
+        Some(error) => {
+            commands::complain(&format!("could not write to standard output: {error}"));
+            exit.worst(Exit::Harness)
+        }
+        None => exit,
+    };
+    exit.code()
 }
 
 fn completions(shell: Shell) -> Exit {
     let mut command = Cli::command();
     let name = command.get_name().to_owned();
-    clap_complete::generate(shell, &mut command, name, &mut anstream::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    output::print(&String::from_utf8_lossy(&script));
     Exit::Conforms
 }
 

@@ -1,14 +1,16 @@
 //! The configuration file: what only the implementer knows about their implementation.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use diverge_protocol::scenario::{Fixture, replace};
-use serde::Deserialize;
+use diverge_protocol::toml_fault::TomlFault;
+use serde::{Deserialize, Deserializer, de};
 
 /// `conformance.toml`.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub struct Config {
     /// `[provider]`.
     pub provider: ProviderConfig,
@@ -31,12 +33,22 @@ pub enum ConfigError {
         error: io::Error,
     },
     /// It is at fault.
-    #[error("{path}: {error}")]
+    #[error("{path}:{fault}")]
     File {
         /// As given.
         path: String,
         /// What is wrong, and where.
-        error: toml::de::Error,
+        fault: TomlFault,
+    },
+    /// A value that no program can be told.
+    #[error(
+        "{path}: `{key}` holds a NUL, which can stand neither in a command line nor in a variable"
+    )]
+    Nul {
+        /// As given.
+        path: String,
+        /// The key with its table.
+        key: &'static str,
     },
 }
 
@@ -51,13 +63,39 @@ impl Config {
             path: shown.clone(),
             error,
         })?;
-        toml::from_str(&text).map_err(|error| ConfigError::File { path: shown, error })
+        let config: Self = toml::from_str(&text).map_err(|error| ConfigError::File {
+            path: shown.clone(),
+            fault: TomlFault::of(&text, &error),
+        })?;
+        match config.nul() {
+            Some(key) => Err(ConfigError::Nul { path: shown, key }),
+            None => Ok(config),
+        }
+    }
+
+    /// The key of a text with a NUL that a program would have to be told.
+    fn nul(&self) -> Option<&'static str> {
+        let chain = &self.chain;
+        let told = [
+            ("provider.credential", Some(&self.provider.credential)),
+            ("chain.provider", chain.provider.as_ref()),
+            ("chain.proxy", chain.proxy.as_ref()),
+            ("chain.agent-server", chain.agent_server.as_ref()),
+        ];
+        let nul = |text: Option<&String>| text.is_some_and(|text| text.contains('\0'));
+        told.into_iter()
+            .find(|(_, text)| nul(*text))
+            .map(|(key, _)| key)
     }
 }
 
 /// What is known of an agent server's program. Scenarios that need what is not here are not applicable.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a table, as `[agent-server]` begins"
+)]
 pub struct AgentServerConfig {
     /// Arguments that the program takes.
     pub arguments: Option<serde_json::Value>,
@@ -69,7 +107,12 @@ pub struct AgentServerConfig {
 
 /// The commands that are launched in a chain; for whom there is none, the in-tree reference takes part.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[serde(
+    deny_unknown_fields,
+    default,
+    rename_all = "kebab-case",
+    expecting = "a table, as `[chain]` begins"
+)]
 pub struct ChainConfig {
     /// The provider's.
     pub provider: Option<String>,
@@ -152,7 +195,11 @@ pub(crate) fn inside_json(text: &str) -> String {
 
 /// Texts of messages that make the program do something in particular.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a table, as `[agent-server.messages]` begins"
+)]
 pub struct Messages {
     /// It says something and is done.
     pub ordinary: Option<String>,
@@ -184,16 +231,28 @@ impl Messages {
 
 /// What a provider needs to be told and to tell.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a table, as `[provider]` begins"
+)]
 pub struct ProviderConfig {
     /// The one credential that is accepted.
     pub credential: String,
     /// With `--url`, where the provider's containers find their proxy.
-    pub proxy_listen: std::net::SocketAddr,
+    #[serde(deserialize_with = "address")]
+    pub proxy_listen: SocketAddr,
     /// The image that run requests name.
     pub image: Image,
     /// Volumes that are in a known state already.
     pub volumes: Volumes,
+}
+
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let expected = "an address such as \"127.0.0.1:14979\"";
+    text.parse()
+        .map_err(|_| de::Error::invalid_value(de::Unexpected::Str(&text), &expected))
 }
 
 impl Default for ProviderConfig {
@@ -209,7 +268,10 @@ impl Default for ProviderConfig {
 
 /// An image as a run request names it.
 #[derive(Debug, Clone, Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { name = \"…\", digest = \"sha256:…\" }"
+)]
 pub struct Image {
     /// Repository path without host.
     pub name: String,
@@ -230,7 +292,10 @@ impl Default for Image {
 
 /// A volume and the mode it is in.
 #[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { name = \"…\", mode = \"persistent\" }"
+)]
 pub struct Volume {
     /// Its name in the listing.
     pub name: String,
@@ -240,7 +305,10 @@ pub struct Volume {
 
 /// The modes of volumes.
 #[derive(Debug, Clone, Copy, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
+#[serde(
+    rename_all = "snake_case",
+    expecting = "one of \"persistent\", \"ephemeral\", \"read_only\""
+)]
 pub enum VolumeMode {
     /// Kept.
     Persistent,
@@ -273,7 +341,11 @@ impl VolumeMode {
 
 /// `[provider.volumes]`.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a table, as `[provider.volumes]` begins"
+)]
 pub struct Volumes {
     /// Under an exclusive operation.
     pub held: Option<Volume>,

@@ -1,5 +1,7 @@
 //! The implementation under test, and how it is had.
 
+pub(crate) mod address;
+
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
@@ -166,8 +168,17 @@ impl Plug {
                 format!("the in-tree reference, {}", mutant.in_words())
             }
             Self::Launch(command) => command.clone(),
-            Self::Url(url) => url.clone(),
+            Self::Url(url) => address::shown(url),
             Self::InProcess(_) => "a server in this process".to_owned(),
+        }
+    }
+
+    /// What of it must not be shown.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        match self {
+            Self::Url(url) => address::secrets(url),
+            Self::Reference(_) | Self::Launch(_) | Self::InProcess(_) => Vec::new(),
         }
     }
 }

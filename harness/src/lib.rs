@@ -33,6 +33,7 @@ pub mod kinds;
 mod lines;
 pub mod mutants;
 pub mod order;
+mod output;
 pub mod play;
 mod port;
 pub mod process;

@@ -1,13 +1,15 @@
 //! The scenarios that come with the harness, and those that a user names.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diverge_protocol::rules::Revision;
 use diverge_protocol::rules::revisions::Revisions;
 use diverge_protocol::scenario::codec::iut_of;
-use diverge_protocol::scenario::{Iut, Mistake, Scenario, Source, Suite};
+use diverge_protocol::scenario::{Iut, Located, Mistake, MistakeKind, Scenario, Source, Suite};
 use globset::Glob;
 use include_dir::{Dir, include_dir};
 
@@ -42,6 +44,15 @@ pub enum SelectError {
         path: String,
         /// The kind that the file names.
         iut: Iut,
+    },
+    /// The file holds fragments alone.
+    #[error("{0} holds no scenario, so there is nothing to play")]
+    NoScenario(String),
+    /// The file is longer than any scenario file.
+    #[error("{path} is longer than {} MiB, which no scenario file is", LONGEST >> 20)]
+    TooLong {
+        /// As given.
+        path: String,
     },
     /// The file cannot be read.
     #[error("could not read {path}: {error}")]
@@ -102,26 +113,72 @@ fn in_their_revisions(scenarios: Vec<Scenario>) -> Vec<Arc<Scenario>> {
     scenarios.map(Arc::new).collect()
 }
 
-/// Reads a scenario file; it may play the built-in fragments.
+/// The scenarios of a file, which may play the built-in fragments.
 ///
 /// # Errors
-/// When it cannot be read, or every mistake in it.
-pub fn from_file(path: &Path) -> Result<Vec<Arc<Scenario>>, SelectError> {
+/// Every mistake in it.
+pub fn from_source(source: &Arc<Source>) -> Result<Vec<Arc<Scenario>>, SelectError> {
     let library: Vec<_> = Iut::CONVERSING.into_iter().flat_map(sources).collect();
-    let suite = Suite::load_beside(&[read(path)?], &library).map_err(SelectError::Mistakes)?;
-    Ok(in_their_revisions(suite.scenarios))
+    let suite = Suite::load_beside(&[Arc::clone(source)], &library);
+    let scenarios = suite.map_err(SelectError::Mistakes)?.scenarios;
+    let built_in = built_in_for(scenarios.first().map(|first| first.iut))?;
+    let built_in = built_in.iter().map(|it| (&it.family, &it.at));
+    none_is_built_in(scenarios.iter().map(|it| (&it.family, &it.at)), built_in)?;
+    Ok(in_their_revisions(scenarios))
 }
 
-/// Reads a file as it is.
+fn built_in_for(iut: Option<Iut>) -> Result<Vec<Arc<Scenario>>, SelectError> {
+    iut.map_or(Ok(Vec::new()), built_in)
+        .map_err(SelectError::Mistakes)
+}
+
+/// An id stands for one scenario, so that a file of one's own must not use those that are built in. The file in which
+/// they are written may be played by its path, also when it has been changed.
+pub(crate) fn none_is_built_in<'a>(
+    own: impl Iterator<Item = (&'a String, &'a Located)>,
+    built_in: impl Iterator<Item = (&'a String, &'a Located)>,
+) -> Result<(), SelectError> {
+    let built_in: HashMap<&String, &Located> = built_in.collect();
+    let mut told = HashSet::new();
+    let taken = own.filter_map(|(id, at)| {
+        let other = built_in.get(id)?;
+        let path = std::fs::canonicalize(&at.source.path);
+        let is_its_file = path.is_ok_and(|path| path.ends_with(&other.source.path));
+        (!is_its_file && told.insert(id)).then(|| Mistake {
+            at: at.clone(),
+            kind: MistakeKind::BuiltInId {
+                id: id.clone(),
+                other: other.display(),
+            },
+        })
+    });
+    match taken.collect::<Vec<_>>() {
+        taken if taken.is_empty() => Ok(()),
+        taken => Err(SelectError::Mistakes(taken)),
+    }
+}
+
+/// The longest scenario file that is read, in bytes.
+const LONGEST: u64 = 8 << 20;
+
+/// Reads a scenario file as it is.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When it cannot be read, or is too long to be one.
 pub fn read(path: &Path) -> Result<Arc<Source>, SelectError> {
     let shown = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Arc::new(Source { path: shown, text })),
-        Err(error) => Err(SelectError::Unreadable { path: shown, error }),
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut text));
+    let unreadable = |error| SelectError::Unreadable {
+        path: shown.clone(),
+        error,
+    };
+    if read.map_err(unreadable)? as u64 > LONGEST {
+        return Err(SelectError::TooLong { path: shown });
     }
+    let text = String::from_utf8(text)
+        .map_err(|error| unreadable(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+    Ok(Arc::new(Source { path: shown, text }))
 }
 
 /// The scenarios of `iut` that are selected.
@@ -140,30 +197,36 @@ pub fn select(iut: Iut, selection: &Selection) -> Result<Vec<Arc<Scenario>>, Sel
     if patterns.is_empty() {
         return Ok(all);
     }
-    chosen(iut, patterns, &all, from_file, |scenario| {
+    chosen(iut, patterns, &all, from_source, |scenario| {
         [&scenario.id, &scenario.family]
     })
 }
+
+/// Reads the scenarios of a file.
+type FromSource<S> = fn(&Arc<Source>) -> Result<Vec<Arc<S>>, SelectError>;
 
 /// What `patterns` choose of `all` and of the files that they name: by the id, or the id without the case.
 pub(crate) fn chosen<S>(
     iut: Iut,
     patterns: &[String],
     all: &[Arc<S>],
-    from_file: fn(&Path) -> Result<Vec<Arc<S>>, SelectError>,
+    from_source: FromSource<S>,
     names: fn(&S) -> [&String; 2],
 ) -> Result<Vec<Arc<S>>, SelectError> {
     let (files, globs): (Vec<_>, Vec<_>) = patterns.iter().partition(|pattern| is_file(pattern));
     let mut from_files = Vec::new();
     for file in &files {
-        let path = Path::new(file);
-        match iut_of(read(path)?.as_ref()) {
+        let source = read(Path::new(file))?;
+        match iut_of(&source) {
             Some(other) if other != iut => {
                 let path = (*file).clone();
                 return Err(SelectError::OtherKind { path, iut: other });
             }
-            _ => from_files.extend(from_file(path)?),
+            _ => from_files.extend(from_source(&source)?),
         }
+    }
+    if let (Some(file), true) = (files.first(), from_files.is_empty()) {
+        return Err(SelectError::NoScenario((*file).clone()));
     }
     let mut selected: Vec<Arc<S>> = Vec::new();
     let mut picked = false;

@@ -195,7 +195,7 @@ impl Summary {
 pub enum Exit {
     /// 0: the implementation conforms.
     Conforms,
-    /// 1: a scenario failed, was unstable or inconclusive, or none passed.
+    /// 1: a scenario failed, was unstable or inconclusive, or none passed, or the run was interrupted.
     Fails,
     /// 2: the command line or a scenario file is at fault.
     Usage,
@@ -203,7 +203,7 @@ pub enum Exit {
     Stale,
     /// 4: the implementation could not be started or reached.
     Unreachable,
-    /// 5: the harness is at fault.
+    /// 5: the harness is at fault, or what it says cannot be written.
     Harness,
 }
 

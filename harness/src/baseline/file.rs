@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use diverge_protocol::rules::Revision;
+use diverge_protocol::toml_fault::{TomlFault, place};
 use jiff::civil::Date;
 use serde::Deserialize;
 use toml::Spanned;
@@ -97,13 +98,6 @@ impl FileError {
     }
 }
 
-/// The line and column at which a byte of `text` stands.
-fn place(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or_default();
-    let column = before.rsplit('\n').next().unwrap_or_default();
-    (before.matches('\n').count() + 1, column.chars().count() + 1)
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -112,7 +106,7 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as `[[expected]]` begins")]
 struct Row {
     scenario: Option<Spanned<String>>,
     requirement: Option<Spanned<String>>,
@@ -129,11 +123,12 @@ struct Row {
 /// The first thing wrong, with its line and column.
 pub(super) fn read(text: &str) -> Result<Vec<Entry>, FileError> {
     let file: File = toml::from_str(text).map_err(|error| {
-        FileError::at(
-            text,
-            error.span(),
-            FileFault::Syntax(error.message().to_owned()),
-        )
+        let fault = TomlFault::of(text, &error);
+        FileError {
+            line: fault.line,
+            column: fault.column,
+            fault: FileFault::Syntax(fault.message),
+        }
     })?;
     let mut seen = HashSet::new();
     let mut entries = Vec::new();

@@ -254,7 +254,7 @@ impl Conformance {
                     subject: setting.plug.in_words(),
                     replay: format!("{} {prefix}", replay()),
                     scenarios: trial.scenarios(),
-                    secrets: vec![setting.config.provider.credential.clone()],
+                    secrets: setting.secrets(),
                 },
                 prefix,
                 trial,

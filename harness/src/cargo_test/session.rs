@@ -315,7 +315,7 @@ impl Session {
     fn conclude(&self, conclusion: &Conclusion) -> ExitCode {
         let state = locked(&self.state);
         for note in &state.notes {
-            anstream::eprintln!("warning: {note}");
+            crate::output::tell(&format!("warning: {note}"));
         }
         for wrong in &state.wrong {
             complain(wrong);

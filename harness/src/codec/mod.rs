@@ -17,11 +17,10 @@ pub mod pipe;
 pub mod session;
 mod shrink;
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use diverge_protocol::scenario::codec::{CodecScenario, CodecSuite};
-use diverge_protocol::scenario::{Iut, Mistake};
+use diverge_protocol::scenario::{Iut, Mistake, Source};
 
 use crate::kinds::Selection;
 use crate::suite::{self, SelectError};
@@ -40,13 +39,17 @@ pub fn built_in() -> Result<Vec<Arc<CodecScenario>>, Vec<Mistake>> {
     Ok(LOADED.get_or_init(|| scenarios).clone())
 }
 
-/// Reads a file of codec scenarios.
+/// The codec scenarios of a file.
 ///
 /// # Errors
-/// When it cannot be read, or every mistake in it.
-pub fn from_file(path: &Path) -> Result<Vec<Arc<CodecScenario>>, SelectError> {
-    let source = suite::read(path)?;
-    let suite = CodecSuite::load(&[source]).map_err(SelectError::Mistakes)?;
+/// Every mistake in it.
+pub fn from_source(source: &Arc<Source>) -> Result<Vec<Arc<CodecScenario>>, SelectError> {
+    let suite = CodecSuite::load(&[Arc::clone(source)]).map_err(SelectError::Mistakes)?;
+    let built_in = built_in().map_err(SelectError::Mistakes)?;
+    suite::none_is_built_in(
+        suite.scenarios.iter().map(|it| (&it.family, &it.at)),
+        built_in.iter().map(|it| (&it.family, &it.at)),
+    )?;
     Ok(suite.scenarios.into_iter().map(Arc::new).collect())
 }
 
@@ -63,7 +66,7 @@ pub fn select(selection: &Selection) -> Result<Vec<Arc<CodecScenario>>, SelectEr
         Selection::Patterns(patterns) if patterns.is_empty() => return Ok(all),
         Selection::Patterns(patterns) => patterns,
     };
-    suite::chosen(Iut::Codec, patterns, &all, from_file, |scenario| {
+    suite::chosen(Iut::Codec, patterns, &all, from_source, |scenario| {
         [&scenario.id, &scenario.family]
     })
 }

@@ -11,6 +11,7 @@ use super::complain;
 use crate::cli::DecodeArgs;
 use crate::decode::{self, Decoded, Said, Surface};
 use crate::lines::next_line;
+use crate::output;
 use crate::report::{Seen, stand_in};
 use crate::verdict::Exit;
 
@@ -40,8 +41,8 @@ pub(crate) fn decode(args: &DecodeArgs) -> Exit {
         Ok(true) => Exit::Conforms,
         Ok(false) => Exit::Fails,
         Err(error) => {
-            complain(&format!("could not read or write: {error}"));
-            Exit::Fails
+            complain(&format!("could not read standard input: {error}"));
+            Exit::Usage
         }
     }
 }
@@ -82,12 +83,13 @@ fn decode_lines(
             true => out.flush(),
             false => Ok(()),
         });
-        match flushed {
-            Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => return Ok(good),
-            other => other?,
+        if flushed.is_err() {
+            output::take(flushed);
+            return Ok(good);
         }
     }
-    out.flush().map(|()| good)
+    output::take(out.flush());
+    Ok(good)
 }
 
 /// Where a payload has secrets, if its first byte says so: well formed or not.

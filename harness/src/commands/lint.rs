@@ -1,5 +1,6 @@
 //! `lint`: mistakes in scenario files, each at its place.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use diverge_protocol::scenario::{Iut, Mistake, json_schema, lint as probes};
 
 use super::complain_of;
 use crate::codec;
+use crate::output;
 use crate::report::style;
 use crate::suite::{self, SelectError};
 use crate::verdict::Exit;
@@ -19,7 +21,7 @@ use crate::verdict::Exit;
 pub(crate) fn freeze(revision: Revision) -> Exit {
     match suite::Scored::freeze(revision) {
         Ok(list) => {
-            anstream::print!("{list}");
+            output::print(&list);
             Exit::Conforms
         }
         Err(mistakes) => complain_of(&suite::SelectError::Mistakes(mistakes)),
@@ -28,7 +30,7 @@ pub(crate) fn freeze(revision: Revision) -> Exit {
 
 pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
     if schema {
-        anstream::println!("{:#}", json_schema());
+        output::say(&format!("{:#}", json_schema()));
         return Exit::Conforms;
     }
     let mut exit = Exit::Conforms;
@@ -55,7 +57,8 @@ pub(crate) fn lint(files: &[PathBuf], schema: bool) -> Exit {
         check(prove(file));
     }
     if exit == Exit::Conforms {
-        anstream::println!("well written: {}", style::count(checked, "scenario"));
+        let checked = style::count(checked, "scenario");
+        output::say(&format!("well written: {checked}"));
     }
     exit
 }
@@ -79,9 +82,10 @@ impl Proved {
 }
 
 fn prove(file: &Path) -> Result<Proved, SelectError> {
-    Ok(match iut_of(suite::read(file)?.as_ref()) {
-        Some(Iut::Codec) => Proved::new(&codec::from_file(file)?, CodecScenario::unsound),
-        _ => Proved::new(&suite::from_file(file)?, probes::unsound_probes),
+    let source = suite::read(file)?;
+    Ok(match iut_of(&source) {
+        Some(Iut::Codec) => Proved::new(&codec::from_source(&source)?, CodecScenario::unsound),
+        _ => Proved::new(&suite::from_source(&source)?, probes::unsound_probes),
     })
 }
 
@@ -97,20 +101,42 @@ pub(super) fn show(mistakes: &[Mistake]) {
     for mistake in mistakes {
         let source = &mistake.at.source;
         let place = &mistake.at.place;
-        // The excerpt points at the first line of what may be a long block.
-        let rest = &source.text
-            [place.bytes.start.min(source.text.len())..place.bytes.end.min(source.text.len())];
-        let end = place.bytes.start + rest.lines().next().map_or(0, str::len).max(1);
-        let end = end
-            .min(source.text.len())
-            .max(place.bytes.start.min(source.text.len()));
         let kind = mistake.kind.to_string();
         let title = format!("{}: {kind}", mistake.at.display());
+        let (line, span) = excerpt(&source.text, &place.bytes);
         let report = [Level::ERROR.primary_title(title).element(
-            Snippet::source(source.text.as_str())
+            Snippet::source(line)
+                .line_start(place.line)
                 .path(source.path.as_str())
-                .annotation(AnnotationKind::Primary.span(place.bytes.start.min(end)..end)),
+                .annotation(AnnotationKind::Primary.span(span)),
         )];
-        anstream::eprintln!("{}\n", renderer.render(&report));
+        output::tell(&format!("{}\n", renderer.render(&report)));
+    }
+}
+
+/// The line in which a place begins, and what of that line belongs to it: it may be the first of a long block.
+fn excerpt<'t>(text: &'t str, place: &Range<usize>) -> (&'t str, Range<usize>) {
+    let at = place.start.min(text.len());
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let from = (at - start).min(line.len());
+    let to = place.end.saturating_sub(start).clamp(from, line.len());
+    // A place of no length is shown by the character that stands there.
+    let one = line[from..].chars().next().map_or(0, char::len_utf8);
+    (line, from..to.max(from + one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_the_first_line_of_its_place() {
+        let text = "ab: é\n  cd: e\n  f: g\n";
+        let of = |place: Range<usize>| excerpt(text, &place);
+        assert_eq!(of(4..6), ("ab: é", 4..6));
+        assert_eq!(of(9..22), ("  cd: e", 2..7));
+        assert_eq!(of(15..15), ("  f: g", 0..1));
+        assert_eq!(of(23..40), ("", 0..0));
     }
 }

@@ -25,12 +25,13 @@ pub(crate) use report::report;
 pub(crate) use run::run;
 pub(crate) use serve::{Role, serve};
 
+use crate::output;
 use crate::suite::SelectError;
 use crate::verdict::Exit;
 
 /// Says on standard error why a command cannot do what was asked.
 pub(crate) fn complain(why: &str) {
-    anstream::eprintln!("error: {why}");
+    output::tell(&format!("error: {why}"));
 }
 
 /// Says what is wrong with a selection of scenarios.

@@ -11,6 +11,7 @@ use super::{complain, complain_of};
 use crate::cli::MutantsArgs;
 use crate::kinds::{self, Entry, Kind};
 use crate::mutants::{self, Duty, Mutant, Tried};
+use crate::output::say;
 use crate::suite::SelectError;
 use crate::verdict::Exit;
 
@@ -106,12 +107,12 @@ impl Matrix {
             .filter(|entry| entry.freedom.is_none() && !self.alone.contains(&entry.family))
             .map(|entry| entry.family.as_str())
             .collect();
-        anstream::println!(
+        say(&format!(
             "\nscenarios that no fault needs and that pin no freedom: {}",
             idle.len()
-        );
+        ));
         for id in &idle {
-            anstream::println!("  {id}");
+            say(&format!("  {id}"));
         }
         self.idle += idle.len();
     }
@@ -122,11 +123,10 @@ impl Matrix {
             complain("no mutant fits; `diverge-conformance list mutants` names them");
             return Exit::Usage;
         }
-        anstream::println!(
+        say(&format!(
             "\n{} of {all} mutants did as they must, {} did not",
-            self.met,
-            self.missed
-        );
+            self.met, self.missed
+        ));
         if self.missed == 0 && self.idle == 0 {
             Exit::Conforms
         } else {
@@ -150,11 +150,14 @@ fn show(tried: &Tried) {
         Duty::NothingPasses => format!("hollow, {} scenarios", tried.played),
     };
     let iut = tried.mutant.iut.as_str();
-    anstream::println!("{mark:<6} {iut:<12} {:<44} {what}", tried.mutant.name);
+    say(&format!(
+        "{mark:<6} {iut:<12} {:<44} {what}",
+        tried.mutant.name
+    ));
     for wrong in tried.wrong.iter().take(12) {
-        anstream::println!("         {wrong}");
+        say(&format!("         {wrong}"));
     }
     if tried.wrong.len() > 12 {
-        anstream::println!("         … {} more", tried.wrong.len() - 12);
+        say(&format!("         … {} more", tried.wrong.len() - 12));
     }
 }

@@ -1,26 +1,18 @@
 //! `run`: judges implementations and reports.
 
-use std::collections::HashSet;
-use std::path::Path;
-use std::sync::Arc;
+mod parts;
+mod replay;
 
-use diverge_protocol::rules::Revision;
-use diverge_protocol::rules::revisions::Revisions;
 use diverge_protocol::scenario::Iut;
 
+use self::parts::{NotRun, Part, parts};
 use super::interrupt::Interrupt;
 use super::{complain, complain_of};
 use crate::baseline::{self, Baseline, BaselineError, Reckoning};
-use crate::cli::{DEFAULT_PATIENCE, EventsRevisionArg, Format, PlayedRevision, RunArgs};
-use crate::codec::generate::Cases;
-use crate::config::Config;
-use crate::iut::{Plug, PlugError};
-use crate::kinds::{self, Kind, Selection, Setting, Trial};
-use crate::order::{Order, Repeated};
-use crate::play::Patience;
-use crate::report::{Files, Heading, Jsonl, Pretty, Reporter, Transcripts};
+use crate::cli::{Format, RunArgs};
+use crate::iut::PlugError;
+use crate::report::{Files, Heading, Jsonl, Mask, Pretty, Reporter, Transcripts};
 use crate::runner::{Finished, Progress};
-use crate::suite::{Scored, SelectError};
 use crate::verdict::{Exit, Summary};
 
 pub(crate) async fn run(args: &RunArgs) -> Exit {
@@ -97,22 +89,33 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
         played = playing => Some(played),
         () = interrupt.came() => None,
     };
+    let unwritten = transcripts.is_some_and(|it| !it.all_written());
     let (exit, why) = match played {
         Some(Ok((exit, mut whole))) => match reckon(args, &parts, &whole, baseline) {
             Ok(reckoning) => {
                 whole.baseline = reckoning;
                 reporter.finish(&whole);
-                return reporter.written(exit.worst(whole.baseline_exit()));
+                let exit = exit.worst(whole.baseline_exit());
+                return reporter.written(if unwritten {
+                    exit.worst(Exit::Usage)
+                } else {
+                    exit
+                });
             }
             Err(error) => (Exit::Usage, error.to_string()),
         },
         Some(Err(error)) => match error {
-            PlugError::NoAddress(_) | PlugError::OneScenario(_) => (Exit::Usage, error.to_string()),
+            PlugError::NoAddress(_)
+            | PlugError::OneScenario(_)
+            | PlugError::CommandLine(_)
+            | PlugError::Address(_) => (Exit::Usage, error.to_string()),
             _ => (Exit::Unreachable, error.to_string()),
         },
         // Dropping the run has ended what it started.
         None => (Exit::Fails, "interrupted".to_owned()),
     };
+    let secrets = parts.first().map_or(&[][..], |part| &part.heading.secrets);
+    let why = Mask::of(&Default::default(), secrets).text(&why);
     complain(&why);
     reporter.abandon(exit, &why);
     reporter.written(exit)
@@ -196,12 +199,6 @@ fn reckon(
     baseline.map(|it| it.close(selection)).transpose()
 }
 
-/// A part of the run, with what its report says at the head.
-struct Part {
-    heading: Heading,
-    trial: Box<dyn Trial>,
-}
-
 /// Plays one part after the other; the exit code is the worst of theirs.
 async fn play(
     parts: &[Part],
@@ -243,228 +240,15 @@ async fn play(
     Ok((exit, whole))
 }
 
-/// The form of the revision that is played; from here on this process speaks what a file says of it.
-fn revision(args: &RunArgs) -> Result<Option<Revision>, String> {
-    let path = match &args.revision {
-        None => return Ok(None),
-        Some(PlayedRevision::Named(revision)) => return Ok(Some(revision.revision())),
-        Some(PlayedRevision::File(path)) => path,
-    };
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        format!("no revision is called `{shown}`: there are `path` and `scope`, and no file could be read: {error}")
-    })?;
-    let spoken = Revisions::speak(&text).map_err(|error| format!("{shown}: {error}"))?;
-    Ok(Some(spoken))
-}
-
-/// The implementation in words, and what it is asked to speak where that is not built in.
-fn subject(setting: &Setting, trial: &dyn Trial) -> String {
-    let chain = setting.config.chain.in_words();
-    let chain = chain.filter(|_| trial.iut() == Iut::Chain);
-    let words = chain.unwrap_or_else(|| setting.plug.in_words());
-    match trial.revision().map(|form| (form, Revisions::spoken(form))) {
-        Some((form, spoken)) if spoken != form.as_str() => {
-            format!("{words}, in the revision {spoken}")
-        }
-        _ => words,
-    }
-}
-
-/// Why there is nothing to run.
-enum NotRun {
-    Selection(SelectError),
-    Usage(String),
-}
-
-fn parts(args: &RunArgs) -> Result<Vec<Part>, NotRun> {
-    let selection = Selection::Patterns(args.scenario.clone());
-    let revision = revision(args).map_err(NotRun::Usage)?;
-    let mut parts = Vec::new();
-    let mut nothing = None;
-    for kind in wanted(args)? {
-        let setting = setting(args, kind).map_err(NotRun::Usage)?;
-        let trials = match kind.trials(&selection, revision, &setting) {
-            Ok(trials) => trials,
-            // Without a kind, a pattern may mean the scenarios of just one.
-            Err(error @ (SelectError::Nothing(_) | SelectError::OtherKind { .. }))
-                if args.iut.is_none() =>
-            {
-                nothing = Some(error);
-                continue;
-            }
-            Err(error) => return Err(NotRun::Selection(error)),
-        };
-        let trials = trials.into_iter().filter_map(|trial| arranged(args, trial));
-        parts.extend(trials.map(|trial| Part {
-            heading: Heading {
-                iut: trial.iut(),
-                revision: trial.revision(),
-                subject: subject(&setting, trial.as_ref()),
-                replay: replay(args, trial.as_ref()),
-                scenarios: trial.scenarios(),
-                unscored: unscored(trial.as_ref(), kind),
-                secrets: vec![setting.config.provider.credential.clone()],
-            },
-            trial,
-        }));
-    }
-    match (parts.is_empty(), nothing) {
-        (false, _) => Ok(parts),
-        (true, Some(nothing)) => Err(NotRun::Selection(nothing)),
-        (true, None) if args.shard.is_some() => Err(NotRun::Usage(
-            "that shard is empty: there are fewer scenarios than shards".to_owned(),
-        )),
-        (true, None) => Err(NotRun::Usage(
-            "no scenario of that revision is built in".to_owned(),
-        )),
-    }
-}
-
-/// The built-in scenarios of a trial that its revision does not score yet.
-fn unscored(trial: &dyn Trial, kind: &dyn Kind) -> Arc<HashSet<String>> {
-    let Some(revision) = trial.revision() else {
-        return Arc::default();
-    };
-    let built_in = kind.entries().unwrap_or_default().into_iter();
-    Arc::new(Scored::of(revision).unscored(built_in.map(|entry| entry.id)))
-}
-
-/// The trial with what is left of it, in the order and as often as asked for; `None` where nothing is left.
-fn arranged(args: &RunArgs, mut trial: Box<dyn Trial>) -> Option<Box<dyn Trial>> {
-    let order = Order {
-        shard: args.shard,
-        shuffle: args.shuffle,
-    };
-    trial.keep(&order.arrange(trial.ids()));
-    if trial.scenarios() == 0 {
-        return None;
-    }
-    Some(match args.repeat {
-        0 | 1 => trial,
-        times => Box::new(Repeated::new(trial, times)),
-    })
-}
-
-/// The kinds that are judged: the one that is named, or the one that has the mutant, or all of them.
-fn wanted(args: &RunArgs) -> Result<Vec<&'static dyn Kind>, NotRun> {
-    let kinds = kinds::all().iter().copied().filter(|kind| {
-        let named = args.iut.is_none_or(|iut| iut.iut() == kind.iut());
-        let has_it = |name: &String| kind.mutants().iter().any(|mutant| mutant.name == name);
-        named && args.mutant.as_ref().is_none_or(has_it)
-    });
-    let kinds: Vec<_> = kinds.collect();
-    match &args.mutant {
-        Some(name) if kinds.is_empty() => Err(NotRun::Usage(format!(
-            "no fault, variant or hollow form is called `{name}`; `diverge-conformance list mutants` names them"
-        ))),
-        _ => Ok(kinds),
-    }
-}
-
-fn setting(args: &RunArgs, kind: &dyn Kind) -> Result<Setting, String> {
-    let only_launched = matches!(kind.iut(), Iut::Client | Iut::Codec | Iut::Events);
-    if args.url.is_some() && only_launched {
-        return Err(PlugError::NoAddress(kind.iut()).to_string());
-    }
-    let launched = [&args.launch, &args.url, &args.agent_server];
-    let in_tree = launched.into_iter().all(Option::is_none);
-    let config = match &args.config {
-        Some(path) => Config::load(path).map_err(|error| error.to_string())?,
-        None if in_tree => kind.in_tree(),
-        None => Config::default(),
-    };
-    let mut config = config;
-    let chain = &mut config.chain;
-    for (told, asked) in [
-        (&mut chain.provider, &args.provider),
-        (&mut chain.proxy, &args.proxy),
-        (&mut chain.agent_server, &args.agent_server),
-    ] {
-        if asked.is_some() {
-            told.clone_from(asked);
-        }
-    }
-    let plug = match (&args.launch, &args.url, &args.mutant) {
-        (Some(command), _, _) => Plug::Launch(command.clone()),
-        (_, Some(url), _) => Plug::Url(url.clone()),
-        (None, None, Some(name)) => {
-            let mut mutants = kind.mutants().into_iter();
-            Plug::Reference(mutants.find(|mutant| mutant.name == name))
-        }
-        (None, None, None) => Plug::Reference(None),
-    };
-    Ok(Setting {
-        plug,
-        config,
-        jobs: args.jobs.max(1),
-        patience: Patience::new(args.patience()),
-        strict: args.strict,
-        generated: args.cases.map(|number| Cases {
-            number,
-            seed: args.seed,
-        }),
-        events_revision: args.events_revision.map(EventsRevisionArg::revision),
-    })
-}
-
-/// The command line that plays one scenario again; the scenario's id is put behind it.
-fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
-    let quote = |text: &str| {
-        shlex::try_quote(text).map_or_else(|_| text.to_owned(), |quoted| quoted.into_owned())
-    };
-    let mut words = vec![
-        "diverge-conformance".to_owned(),
-        "run".to_owned(),
-        trial.iut().as_str().to_owned(),
-    ];
-    let mut flag = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            words.push(name.to_owned());
-            words.push(quote(&value));
-        }
-    };
-    flag("--launch", args.launch.clone());
-    flag("--url", args.url.clone());
-    flag("--provider", args.provider.clone());
-    flag("--proxy", args.proxy.clone());
-    flag("--agent-server", args.agent_server.clone());
-    flag("--mutant", args.mutant.clone());
-    match &args.revision {
-        Some(PlayedRevision::File(path)) => flag("--revision", Some(path.display().to_string())),
-        _ if trial.revision() == Some(Revision::Path) => {
-            flag("--revision", Some("path".to_owned()));
-        }
-        _ => {}
-    }
-    let patience = (args.patience != DEFAULT_PATIENCE).then(|| args.patience.to_string());
-    flag("--patience", patience);
-    flag("--cases", args.cases.map(|cases| cases.to_string()));
-    flag("--seed", args.cases.map(|_| args.seed.to_string()));
-    let events = args.events_revision.map(|it| it.revision().name());
-    flag("--events-revision", events.map(str::to_owned));
-    flag(
-        "--config",
-        args.config.as_ref().map(|path| path.display().to_string()),
-    );
-    for pattern in args
-        .scenario
-        .iter()
-        .filter(|pattern| Path::new(pattern).exists())
-    {
-        flag("--scenario", Some(pattern.clone()));
-    }
-    if args.strict {
-        words.push("--strict".to_owned());
-    }
-    words.push("--scenario ".to_owned());
-    words.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use diverge_protocol::rules::Revision;
+
     use super::*;
     use crate::kinds::Playing;
+    use crate::kinds::Trial;
     use crate::report::testing;
     use crate::verdict::Verdict;
 

@@ -18,7 +18,7 @@ use super::each::each;
 use super::reach::{BACKOFF, REACHING, STARTING};
 use super::{Kind, Playing, Selection, Setting, Trial};
 use crate::config::{AgentServerConfig, Config, Messages};
-use crate::iut::{Plug, PlugError};
+use crate::iut::{Plug, PlugError, address};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
 use crate::port::Port;
@@ -246,7 +246,7 @@ impl Way {
                     .to_socket_addrs()
                     .ok()
                     .and_then(|mut it| it.next());
-                Self::Url(address.ok_or_else(|| PlugError::Address(url.clone()))?)
+                Self::Url(address.ok_or_else(|| PlugError::Address(address::shown(url)))?)
             }
             Plug::InProcess(_) => return Err(PlugError::NotInProcess(Iut::AgentServer)),
         })

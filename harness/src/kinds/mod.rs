@@ -129,6 +129,16 @@ pub struct Setting {
     pub events_revision: Option<EventRevision>,
 }
 
+impl Setting {
+    /// What is to be shown nowhere.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let mut secrets = self.plug.secrets();
+        secrets.push(self.config.provider.credential.clone());
+        secrets
+    }
+}
+
 /// Which scenarios are played.
 #[derive(Debug, Clone)]
 pub enum Selection {

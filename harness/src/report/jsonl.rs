@@ -1,7 +1,6 @@
 //! Results as JSON Lines on standard output, each as it comes.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use diverge_protocol::rules::RequirementId;
@@ -11,6 +10,7 @@ use super::mask::Mask;
 use super::record::Counts;
 use super::{Heading, Reporter};
 use crate::baseline::Finding;
+use crate::output::{say, tell};
 use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Summary, Verdict};
 
@@ -40,20 +40,20 @@ impl Reporter for Jsonl {
                 line.unscored = self.unscored.contains(&outcome.id);
                 print(&line);
             }
-            Progress::Note(note) => anstream::eprintln!("{}", self.masked(note)),
+            Progress::Note(note) => tell(&self.masked(note)),
         }
     }
 
     fn end(&mut self, finished: &Finished) {
         // What concerns no scenario has no line of its own; people still get to know.
         for connection in &finished.unclaimed {
-            anstream::eprintln!(
+            tell(&format!(
                 "a connection to the proxy that no scenario asked for: {}",
                 self.masked(connection)
-            );
+            ));
         }
         if let Some((_, why)) = &finished.stopped {
-            anstream::eprintln!("error: {}", self.masked(why));
+            tell(&format!("error: {}", self.masked(why)));
         }
     }
 
@@ -76,12 +76,9 @@ impl Reporter for Jsonl {
     }
 }
 
-/// A reader that is gone is no fault of ours.
 fn print(line: &impl Serialize) {
-    let mut out = io::stdout().lock();
     if let Ok(line) = serde_json::to_string(line) {
-        let _ = writeln!(out, "{line}");
-        let _ = out.flush();
+        say(&line);
     }
 }
 

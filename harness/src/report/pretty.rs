@@ -210,13 +210,14 @@ impl Reporter for Pretty {
         }
     }
 
-    /// Each part has had its own last line; what is left is what the baseline as a whole came to.
+    /// Each part has had its own last line; what is left is what comes of the baseline, and so of the run.
     fn finish(&mut self, whole: &Finished) {
         if let Some(reckoning) = &whole.baseline {
             let told = tally::reckoning(reckoning);
             if !told.is_empty() {
                 say(&format!("\n{}", told.trim_end()));
             }
+            say(&format!("\n{}", tally::closing_of_all(whole)));
         }
     }
 }

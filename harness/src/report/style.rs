@@ -1,11 +1,11 @@
 //! The few colours and forms that all reports share.
 
-use std::io::Write;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use diverge_protocol::rules::Requirement;
 
+pub(crate) use crate::output::say;
 use crate::verdict::Verdict;
 
 /// The widest line of a report.
@@ -35,13 +35,6 @@ pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     } else {
         format!("{style}{text}{style:#}")
     }
-}
-
-/// Prints to standard output, with colours where they can be shown. A reader that is gone is no fault of ours.
-pub(crate) fn say(text: &str) {
-    let mut out = anstream::stdout().lock();
-    let _ = writeln!(out, "{text}");
-    let _ = out.flush();
 }
 
 /// `text` with nothing in it that moves the cursor or turns the direction of writing.

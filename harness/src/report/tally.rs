@@ -267,7 +267,7 @@ impl Tally {
     }
 }
 
-/// What a baseline came to: the entries that turn the run red, and what is to be done about them.
+/// What a baseline came to: the entries that turn the run red, and what was done about it.
 pub(super) fn reckoning(reckoning: &Reckoning) -> String {
     let path = style::printable(&reckoning.path);
     let findings = reckoning.findings.iter().map(|finding| {
@@ -283,13 +283,6 @@ pub(super) fn reckoning(reckoning: &Reckoning) -> String {
         )
     });
     let mut text = section("the baseline", findings).unwrap_or_default();
-    if !reckoning.findings.is_empty() {
-        let head = paint(BAD, "the baseline is out of date");
-        let number = reckoning.findings.len();
-        let verb = if number == 1 { "needs" } else { "need" };
-        let of = if number == 1 { "entry" } else { "entries" };
-        text.push_str(&format!("\n{head}: {number} {of} {verb} mending\n"));
-    }
     if let Some(blessed) = &reckoning.blessed {
         text.push_str(&format!(
             "blessed {path}: {} added, {} removed, {} kept\n",
@@ -302,14 +295,35 @@ pub(super) fn reckoning(reckoning: &Reckoning) -> String {
         } else {
             "lack"
         };
-        let entries = style::count(reckoning.unsaid, "entry").replace("entrys", "entries");
+        let entries = entries(reckoning.unsaid);
         let line = format!("{entries} of {path} {verb} a reason: say why each is expected");
         text.push_str(&paint(ODD, line));
     }
     text
 }
 
-/// The last line: what it all comes to; with a baseline, one more says what it would come to without.
+fn entries(number: usize) -> String {
+    style::count(number, "entry").replace("entrys", "entries")
+}
+
+/// The last line of a run with a baseline: what it comes to, which agrees with the exit code.
+pub(super) fn closing_of_all(whole: &Finished) -> String {
+    let exit = whole.exit();
+    let (style, word) = word(whole, exit);
+    let findings = whole.baseline.as_ref().map_or(0, |it| it.findings.len());
+    let verb = if findings == 1 { "needs" } else { "need" };
+    let mending = format!("{} {verb} mending", entries(findings));
+    let counts = counted(whole).join(", ");
+    let why = match findings {
+        0 => counts,
+        _ if exit == Exit::Stale => mending,
+        _ => format!("{counts}; of the baseline, {mending}"),
+    };
+    format!("{}: {why}", paint(style, word))
+}
+
+/// The last line of a part: what it comes to. Where there is a baseline, which is reckoned up when all parts are over, it
+/// counts, and one more line says what it would come to without.
 pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
     let line = closing_line(finished, elapsed);
     let without = finished.without.as_ref().zip(finished.exit_without());
@@ -335,18 +349,19 @@ pub(super) fn closing(finished: &Finished, elapsed: Duration) -> String {
 
 fn closing_line(finished: &Finished, elapsed: Duration) -> String {
     let counts = counted(finished);
-    let (style, word) = word(finished, finished.exit());
+    let head = if finished.without.is_some() {
+        String::new()
+    } else {
+        let (style, word) = word(finished, finished.exit());
+        format!("{}: ", paint(style, word))
+    };
     let total = u32::try_from(finished.summary.total()).unwrap_or(u32::MAX);
     let each = elapsed.checked_div(total).filter(|_| total > 1);
     let each = each
         .map(|each| format!(" ({:.1} ms a scenario)", each.as_secs_f64() * 1e3))
         .unwrap_or_default();
     let elapsed = elapsed.as_secs_f64();
-    format!(
-        "{}: {} in {elapsed:.2} s{each}",
-        paint(style, word),
-        counts.join(", ")
-    )
+    format!("{head}{} in {elapsed:.2} s{each}", counts.join(", "))
 }
 
 /// How many got each verdict, in words.

@@ -42,8 +42,14 @@ impl Transcripts {
         if let Err(error) = self.try_write(outcome)
             && !self.complained.swap(true, Ordering::Relaxed)
         {
-            anstream::eprintln!("error: could not write transcripts: {error}");
+            crate::output::tell(&format!("error: could not write transcripts: {error}"));
         }
+    }
+
+    /// Whether every transcript so far could be written.
+    #[must_use]
+    pub fn all_written(&self) -> bool {
+        !self.complained.load(Ordering::Relaxed)
     }
 
     fn try_write(&self, outcome: &Outcome) -> io::Result<()> {

@@ -9,6 +9,7 @@ mod codec;
 mod decode;
 mod events;
 mod init;
+mod manners;
 mod reports;
 mod revisions;
 mod shell;

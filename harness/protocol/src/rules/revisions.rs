@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Requirement, Revision};
+use crate::toml_fault::TomlFault;
 use crate::wire::profile::{self, Profile};
 
 /// The files that are built in, the oldest first.
@@ -52,7 +53,7 @@ pub struct RevisionFile {
 pub enum RevisionError {
     /// The file is no TOML, or not of a revision's form.
     #[error("{0}")]
-    Syntax(String),
+    Syntax(TomlFault),
     /// Two revisions have this name.
     #[error("the revision `{0}` is there already")]
     Repeated(String),
@@ -170,7 +171,7 @@ impl Revisions {
     /// What is wrong with the file.
     pub fn add(&mut self, text: &str) -> Result<String, RevisionError> {
         let file: RevisionFile = toml::from_str(text)
-            .map_err(|error| RevisionError::Syntax(error.to_string().trim_end().to_owned()))?;
+            .map_err(|error| RevisionError::Syntax(TomlFault::of(text, &error)))?;
         if let Some(follows) = &file.follows {
             self.find(follows)?;
         }

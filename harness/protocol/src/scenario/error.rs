@@ -123,6 +123,14 @@ pub enum MistakeKind {
         /// Where the other one stands.
         other: String,
     },
+    /// A scenario of one's own with the id of one that is built in.
+    #[error("a scenario called `{id}` is built in, at {other}; give this one an id of its own")]
+    BuiltInId {
+        /// The id.
+        id: String,
+        /// Where the one that is built in stands.
+        other: String,
+    },
     /// The scenario needs `exclusive: true`.
     #[error("scenario `{id}` needs `exclusive: true`: {why}")]
     NeedsExclusive {

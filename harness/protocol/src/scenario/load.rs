@@ -121,6 +121,12 @@ impl Loader {
         self.mistake(source, &node.place, kind);
     }
 
+    pub(super) fn nothing_to_check(&mut self, source: &Arc<Source>, node: &Node) {
+        let member = "scenarios".to_owned();
+        let why = "expected at least one scenario, since an empty list checks nothing".to_owned();
+        self.mistake(source, &node.place, MistakeKind::BadValue { member, why });
+    }
+
     pub(super) fn members<'a>(
         &mut self,
         source: &Arc<Source>,
@@ -133,12 +139,13 @@ impl Loader {
             return None;
         };
         let mut members = Vec::new();
+        let mut seen = BTreeSet::new();
         for (key, value) in entries {
             let Some(name) = key.text() else {
                 self.wrong(source, key, what, "a name as key");
                 continue;
             };
-            if members.iter().any(|(other, _)| *other == name) {
+            if !seen.insert(name) {
                 self.mistake(source, &key.place, MistakeKind::Repeated(name.to_owned()));
             } else if known.is_empty() || known.contains(&name) {
                 members.push((name, value));
@@ -191,7 +198,8 @@ impl Loader {
             .clone()
             .find(|iut| iut_node.text() == Some(iut.as_str()))
         else {
-            let names: Vec<&str> = told.by_ref().map(Iut::as_str).collect();
+            let mut names: Vec<&str> = told.by_ref().map(Iut::as_str).collect();
+            names.push(Iut::Codec.as_str());
             let why = format!("expected one of {}", names.join(", "));
             let member = "iut".to_owned();
             self.mistake(
@@ -225,7 +233,17 @@ impl Loader {
             }
         }
         match members.get("scenarios").map(|node| (node, &node.data)) {
+            None if members.get("fragments").is_none() => {
+                let what = what.to_owned();
+                let member = "scenarios";
+                self.mistake(source, &root.place, MistakeKind::Missing { what, member });
+                Vec::new()
+            }
             None => Vec::new(),
+            Some((node, Data::Sequence(items))) if items.is_empty() => {
+                self.nothing_to_check(source, node);
+                Vec::new()
+            }
             Some((_, Data::Sequence(items))) if own => items
                 .iter()
                 .map(|item| (Arc::clone(source), (head, item.clone())))

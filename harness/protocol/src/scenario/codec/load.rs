@@ -112,6 +112,9 @@ impl Loading {
         }
         match members.get("scenarios").map(|node| (node, &node.data)) {
             None => self.lacks(source, &root, what, "scenarios"),
+            Some((node, Data::Sequence(items))) if items.is_empty() => {
+                self.loader.nothing_to_check(source, node);
+            }
             Some((_, Data::Sequence(items))) => {
                 items.iter().for_each(|item| self.scenario(source, item));
             }
