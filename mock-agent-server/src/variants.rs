@@ -7,9 +7,12 @@ use diverge_protocol::wire::sse;
 use serde_json::{Map, Value, json};
 
 use crate::call::{Answer, Head};
-use crate::fault::{Intercept, Step, after, before, lose, on_piece, replace, replace_reply, tune};
+use crate::fault::{
+    Intercept, Step, after, answer_instead, before, lose, on_input, on_piece, replace,
+    replace_reply, tune,
+};
 use crate::faults::{append, edit};
-use crate::policy::{Input, Output};
+use crate::policy::{Input, Output, refusal};
 use crate::settings::{Registration, Settings};
 use crate::view::{Passing, Piece, View};
 
@@ -146,6 +149,40 @@ const VARIANTS: &[Variant] = &[
                 if !settings.is_path() {
                     settings.arguments_status = 422;
                 }
+            })
+        },
+    ),
+    variant(
+        "text-only",
+        "the program takes text and nothing else",
+        || {
+            on_input(|_, input, next| {
+                let Input::Called(call, asked) = &input else {
+                    return next.push(input.into());
+                };
+                let body = asked.json();
+                let messages = body["messages"].as_array().into_iter().flatten();
+                let blocks = messages
+                    .chain([&body])
+                    .filter_map(|message| message["content"].as_array())
+                    .flatten();
+                let text = |block: &Value| block["type"] == "text";
+                next.push(if blocks.into_iter().all(text) {
+                    input.into()
+                } else {
+                    let refused = refusal(422, "content", "only text is taken");
+                    Output::Answer(*call, refused).into()
+                });
+            })
+        },
+    ),
+    variant(
+        "enqueue-registered-only",
+        "messages are refused before a registration",
+        || {
+            answer_instead(Endpoint::Enqueue, |view, _| {
+                let refused = || refusal(409, "unregistered", "nothing was registered");
+                (!view.registered).then(refused)
             })
         },
     ),

@@ -5,6 +5,7 @@ use diverge_protocol::wire::{Frame, FrameType};
 
 use crate::answers;
 use crate::fault::{Intercept, Step, change_body, on, on_call, on_output, rewrite, tune};
+use crate::faults::begins_after_one_that_failed;
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Part, View};
 
@@ -116,6 +117,20 @@ const VARIANTS: &[Variant] = &[
         "a begin after one that failed is refused",
         SCOPE,
         || tune(|settings| settings.begins_again = false),
+    ),
+    variant(
+        "begin-after-refusal-unserved",
+        "a begin after one that failed gets the bare finish",
+        SCOPE,
+        || {
+            on(Flow::FromHost, |message, next| {
+                next.push(if begins_after_one_that_failed(message) {
+                    message.finish()
+                } else {
+                    message.pass()
+                });
+            })
+        },
     ),
     variant(
         "values-spaced",

@@ -36,16 +36,6 @@ pub(super) const FAULTS: &[Fault] = &[
         || idle(|_| None),
     ),
     fault(
-        "unregistered-enqueue-refused",
-        "agent.enqueue.missed-when-idle",
-        "refuses a message before a registration",
-        || {
-            answer_instead(Endpoint::Enqueue, |view, _| {
-                (!view.registered).then(|| refusal(409, "unregistered", "nothing was registered"))
-            })
-        },
-    ),
-    fault(
         "fate-a-string",
         "agent.enqueue.fate-form",
         "tells a fate as a JSON string",

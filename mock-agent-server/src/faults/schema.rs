@@ -53,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "schema-idle-only",
-        "agent.schema.any-time",
+        "agent.schema.in-a-loop",
         "has no schema in a loop",
         || {
             answer_instead(Endpoint::Schema, |view, _| {

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::requests::{is_begin, opens};
 use crate::answers::{declared, is_json, is_success};
 use crate::fault::{
-    Fault, after, before, change_body, change_call, change_word, double, extra_call, fault, lose,
-    on, on_call, on_word, rewrite,
+    Fault, after, before, change_body, change_word, double, extra_call, fault, lose, on, on_call,
+    on_word, rewrite,
 };
-use crate::policy::{Call, Endpoint, Output, Word};
+use crate::policy::{Endpoint, Output, Word};
 use crate::view::{Flow, Message, Part};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -86,14 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "register-as-text",
         "proxy.begin.content-type",
         "says that the body of a register is text",
-        || {
-            change_call(Endpoint::Register, |_, call| {
-                Some(Call {
-                    content_type: "text/plain",
-                    ..call.clone()
-                })
-            })
-        },
+        || super::as_text(Endpoint::Register),
     ),
     fault(
         "begun-lost",
@@ -206,13 +199,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "proxy.begin.refusal-no-json",
         "tells the text of a refusal as it is, though it is no JSON",
         || {
-            rewrite(Flow::ToHost, early_error, |message| {
-                let error: Value = serde_json::from_slice(message.body()).unwrap_or_default();
-                match (error["status"].as_u64(), error["error"].as_str()) {
-                    (Some(_), Some(text)) => format!("\x01{text}").into(),
-                    _ => message.frame.payload.clone(),
-                }
-            })
+            rewrite(
+                Flow::ToHost,
+                early_error,
+                |message| match super::refusal_in_words(message.body()) {
+                    Some(text) => format!("\x01{text}").into(),
+                    None => message.frame.payload.clone(),
+                },
+            )
         },
     ),
     fault(
@@ -245,6 +239,20 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
+        "no-content-as-begun",
+        "proxy.begin.unreadable-answer",
+        "takes a register that succeeds without content for one that declares nothing",
+        || {
+            change_word(Endpoint::Register, |heard| match heard.answer()? {
+                (204, _) => Some(Word::Answered {
+                    status: 200,
+                    body: "{}".into(),
+                }),
+                _ => None,
+            })
+        },
+    ),
+    fault(
         "unreachable-unanswered",
         "proxy.begin.unreachable",
         "does not answer a begin where no agent server answers",
@@ -273,14 +281,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "after-refusal-unanswered",
         "proxy.begin.after-refusal",
         "does not answer a begin after one that failed",
-        || {
-            lose(Flow::FromHost, |message| {
-                let failed = message.view.begins > 0
-                    && message.view.begun().is_none()
-                    && !message.view.is_asking(Endpoint::Register);
-                opens(message) && is_begin(&message.frame.payload) && failed
-            })
-        },
+        || lose(Flow::FromHost, begins_after_one_that_failed),
     ),
     fault(
         "second-begin-bare",
@@ -409,6 +410,14 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
 ];
+
+/// Whether it is a begin where there was one before, and that one has failed.
+pub(crate) fn begins_after_one_that_failed(message: &Message<'_>) -> bool {
+    let failed = message.view.begins > 0
+        && message.view.begun().is_none()
+        && !message.view.is_asking(Endpoint::Register);
+    opens(message) && is_begin(&message.frame.payload) && failed
+}
 
 fn empty_loop(message: &Message<'_>) -> Vec<crate::fault::Step> {
     vec![

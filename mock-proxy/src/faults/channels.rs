@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use diverge_protocol::wire::channel::ChannelAsk;
-use diverge_protocol::wire::profile::BeginChannel::{self, Enqueue, Schema};
+use diverge_protocol::wire::profile::BeginChannel::{self, Dequeue, Enqueue, Schema};
 use diverge_protocol::wire::{FrameType, Profile};
 
 use crate::answers::{is_json, is_success};
 use crate::fault::{
     Fault, Intercept, after, before, change_word, extra_call, fault, lose, on, on_call, on_frames,
-    rewrite,
+    on_word, rewrite,
 };
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Message, Part, ScopeView, asked};
@@ -94,6 +94,18 @@ pub(super) const FAULTS: &[Fault] = &[
                     status: 200,
                     body: body.clone(),
                 })
+            })
+        },
+    ),
+    fault(
+        "schema-unreachable-unanswered",
+        "proxy.schema.error",
+        "does not answer a schema request that no agent server answers",
+        || {
+            on_word(Endpoint::Schema, |heard, next| {
+                if !matches!(heard.word, Word::Failed(_)) {
+                    next.push(heard.pass());
+                }
             })
         },
     ),
@@ -221,6 +233,53 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
                 next.push(message.pass());
             })
+        },
+    ),
+    fault(
+        "unreadable-dequeue-error",
+        "proxy.channel.unreadable-dequeue",
+        "answers a dequeue that cannot be read with an error",
+        || {
+            before(
+                Flow::ToHost,
+                |message| finishes(message, is_unreadable_dequeue),
+                |message| {
+                    vec![message.tell(
+                        FrameType::ChannelResponse,
+                        message.frame.channel,
+                        "\x02null",
+                    )]
+                },
+            )
+        },
+    ),
+    fault(
+        "unreadable-dequeue-asked",
+        "proxy.channel.unreadable-dequeue",
+        "puts a dequeue that cannot be read to the agent server",
+        || {
+            on(Flow::FromHost, |message, next| {
+                if message.opens(Dequeue) && is_unreadable_dequeue(&message.frame.payload) {
+                    let body = message.frame.payload.slice(1..);
+                    next.push(extra_call(message.view, Endpoint::Dequeue, body));
+                }
+                next.push(message.pass());
+            })
+        },
+    ),
+    fault(
+        "dequeue-list-taken",
+        "proxy.channel.unreadable-dequeue",
+        "reads the key of a dequeue out of a list too",
+        || {
+            rewrite(
+                Flow::FromHost,
+                |message| message.opens(Dequeue) && message.body().starts_with(b"["),
+                |message| match serde_json::from_slice::<[String; 1]>(message.body()) {
+                    Ok([key]) => format!("\x04{}", serde_json::json!({ "key": key })).into(),
+                    Err(_) => message.frame.payload.clone(),
+                },
+            )
         },
     ),
     fault(
@@ -370,10 +429,16 @@ fn finishes(message: &Message<'_>, when: fn(&[u8]) -> bool) -> bool {
 }
 
 fn is_unreadable_enqueue(ask: &[u8]) -> bool {
+    is_unreadable(BeginChannel::Enqueue, ask)
+}
+
+fn is_unreadable_dequeue(ask: &[u8]) -> bool {
+    is_unreadable(BeginChannel::Dequeue, ask)
+}
+
+fn is_unreadable(asked: BeginChannel, ask: &[u8]) -> bool {
     let split = Profile::scope().begin_channels.split(ask);
-    split.is_ok_and(|(kind, body)| {
-        kind == BeginChannel::Enqueue && ChannelAsk::decode(kind, body).is_err()
-    })
+    split.is_ok_and(|(kind, body)| kind == asked && ChannelAsk::decode(kind, body).is_err())
 }
 
 fn duplicates(message: &Message<'_>) -> bool {

@@ -172,6 +172,35 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
+        "dequeue-error-replaced",
+        "proxy.dequeue.error",
+        "tells words of its own where the agent server refuses a dequeue",
+        || {
+            rewrite(
+                Flow::ToHost,
+                |message| message.answers(Dequeue) && message.frame.payload.first() == Some(&2),
+                |_| "\x02{\"kind\":\"refused\"}".into(),
+            )
+        },
+    ),
+    fault(
+        "unreadable-outcome-as-nothing",
+        "proxy.dequeue.error",
+        "tells that nothing waited where the outcome cannot be read",
+        || {
+            change_word(Endpoint::Dequeue, |heard| {
+                let (status, body) = heard.answer()?;
+                (is_success(status) && withdrew(body).is_none()).then(|| answered("empty"))
+            })
+        },
+    ),
+    fault(
+        "dequeue-as-text",
+        "proxy.call.content-type",
+        "says that the body of a dequeue is text",
+        || super::as_text(Endpoint::Dequeue),
+    ),
+    fault(
         "withdrawn-in-flight-forgotten",
         "proxy.dequeue.in-flight",
         "keeps a message for the next loop that was dequeued while it was offered",

@@ -337,6 +337,36 @@ pub(super) const FAULTS: &[Fault] = &[
             })
         },
     ),
+    fault(
+        "cut-delivery-as-error",
+        "proxy.enqueue.unreadable-fate",
+        "tells an error when the delivery of a message breaks off",
+        || {
+            change_word(Endpoint::Enqueue, |heard| {
+                matches!(heard.word, Word::Failed(_)).then(|| refusal("{\"kind\":\"agent\"}"))
+            })
+        },
+    ),
+    fault(
+        "cut-delivery-repeated",
+        "proxy.enqueue.unreadable-fate",
+        "offers a message again whose delivery broke off",
+        || {
+            on_word(Endpoint::Enqueue, |heard, next| {
+                if matches!(heard.word, Word::Failed(_)) {
+                    let body = heard.call.call.body.clone();
+                    next.push(extra_call(heard.view, Endpoint::Enqueue, body));
+                }
+                next.push(heard.pass());
+            })
+        },
+    ),
+    fault(
+        "offer-as-text",
+        "proxy.call.content-type",
+        "says that the body of an offer is text",
+        || super::as_text(Endpoint::Enqueue),
+    ),
 ];
 
 fn answered(kind: &str) -> Word {

@@ -5,9 +5,10 @@
 
 use bytes::Bytes;
 use diverge_protocol::wire::{Frame, FrameType};
+use serde_json::Value;
 
-use crate::fault::{Fault, Intercept, Step, on_input};
-use crate::policy::{Endpoint, HostId, Input, Output};
+use crate::fault::{Fault, Intercept, Step, change_call, on_input};
+use crate::policy::{Call, Endpoint, HostId, Input, Output};
 use crate::view::View;
 
 mod begin;
@@ -21,6 +22,8 @@ mod paths;
 mod queue;
 mod requests;
 mod runs;
+
+pub(crate) use begin::begins_after_one_that_failed;
 
 /// All faults, of both revisions.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
@@ -62,6 +65,23 @@ fn frame(
 ) -> Step {
     let frame = Frame::new(kind, scope, channel, payload);
     Output::Send(host, frame.encode()).into()
+}
+
+/// The text of a refusal that is no JSON, out of the error that the reference makes of it.
+fn refusal_in_words(error: &[u8]) -> Option<String> {
+    let error: Value = serde_json::from_slice(error).ok()?;
+    error["status"].as_u64()?;
+    error["error"].as_str().map(str::to_owned)
+}
+
+/// Says that the bodies of the calls of that endpoint are text.
+fn as_text(endpoint: Endpoint) -> Box<dyn Intercept> {
+    change_call(endpoint, |_, call| {
+        Some(Call {
+            content_type: "text/plain",
+            ..call.clone()
+        })
+    })
 }
 
 /// Whether a run is being started.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::paths::is_of_kind;
 use crate::answers::{Fate, is_success};
-use crate::fault::{Fault, Heard, Intercept, change_word, on_call, on_said, path_fault};
+use crate::fault::{Fault, Heard, Intercept, change_word, on_call, on_said, on_word, path_fault};
 use crate::policy::{Endpoint, Input, Output, Word};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -52,6 +52,12 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     path_fault(
+        "path-register-refusal-raw",
+        "proxy.path-register.refused",
+        "tells the text of a register's refusal as it is, though it is no JSON",
+        || raw(Endpoint::Register),
+    ),
+    path_fault(
         "path-register-again-taken",
         "proxy.path-register.again",
         "takes a second register for a success",
@@ -88,6 +94,12 @@ pub(super) const FAULTS: &[Fault] = &[
                 next.push(Output::Send(host, bytes).into());
             })
         },
+    ),
+    path_fault(
+        "path-enqueue-refusal-raw",
+        "proxy.path-enqueue.error",
+        "tells the text of an enqueue's refusal as it is, though it is no JSON",
+        || raw(Endpoint::Enqueue),
     ),
     path_fault(
         "path-enqueue-failure-as-missed",
@@ -151,6 +163,30 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     path_fault(
+        "path-dequeue-waits-for-agent",
+        "proxy.path-dequeue.answered",
+        "does not answer a dequeue that no agent server answers",
+        || waits(Endpoint::Dequeue),
+    ),
+    path_fault(
+        "path-schema-waits-for-agent",
+        "proxy.path-schema.answered",
+        "does not answer a schema request that no agent server answers",
+        || waits(Endpoint::Schema),
+    ),
+    path_fault(
+        "path-run-as-text",
+        "proxy.call.content-type",
+        "says that the body of a run is text",
+        || super::as_text(Endpoint::Run),
+    ),
+    path_fault(
+        "path-enqueue-as-text",
+        "proxy.call.content-type",
+        "says that the body of an enqueue is text",
+        || super::as_text(Endpoint::Enqueue),
+    ),
+    path_fault(
         "path-schema-emptied",
         "proxy.path-schema.answered",
         "tells an empty schema",
@@ -185,6 +221,27 @@ fn register_taken(when: fn(&Heard<'_>) -> bool) -> Box<dyn Intercept> {
             status: 204,
             body: Bytes::new(),
         })
+    })
+}
+
+/// Tells the text of a refusal as it is, where it is no JSON.
+fn raw(endpoint: Endpoint) -> Box<dyn Intercept> {
+    on_said(endpoint, |_, host, bytes, next| {
+        let text = bytes.get(1..).and_then(super::refusal_in_words);
+        let bytes = match (bytes.first(), text) {
+            (Some(tag), Some(text)) => [&[*tag], text.as_bytes()].concat().into(),
+            _ => bytes,
+        };
+        next.push(Output::Send(host, bytes).into());
+    })
+}
+
+/// Waits without end for an agent server that is not there.
+fn waits(endpoint: Endpoint) -> Box<dyn Intercept> {
+    on_word(endpoint, |heard, next| {
+        if !matches!(heard.word, Word::Failed(_)) {
+            next.push(heard.pass());
+        }
     })
 }
 

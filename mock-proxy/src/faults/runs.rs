@@ -7,7 +7,7 @@ use diverge_protocol::wire::profile::BeginChannel::Enqueue;
 use diverge_protocol::wire::{FrameType, Profile};
 use serde_json::{Value, json};
 
-use crate::answers::is_success;
+use crate::answers::{is_json, is_success};
 use crate::fault::{
     Fault, Intercept, Step, change_body, extra_call, fault, lose, on, on_call, on_output, on_word,
     rewrite,
@@ -92,6 +92,42 @@ pub(super) const FAULTS: &[Fault] = &[
         "proxy.run.refused",
         "tells words of its own when a run is refused",
         || rewrite(Flow::ToHost, fails, |_| "\x02{\"kind\":\"refused\"}".into()),
+    ),
+    fault(
+        "run-refusal-text-raw",
+        "proxy.run.refused-no-json",
+        "tells the text of a run's refusal as it is, though it is no JSON",
+        || {
+            rewrite(
+                Flow::ToHost,
+                fails,
+                |message| match super::refusal_in_words(message.body()) {
+                    Some(text) => format!("\x02{text}").into(),
+                    None => message.frame.payload.clone(),
+                },
+            )
+        },
+    ),
+    fault(
+        "run-refusal-text-unanswered",
+        "proxy.run.refused-no-json",
+        "does not tell of a run's refusal that is no JSON",
+        || {
+            on_word(Endpoint::Run, |heard, next| {
+                let silent = heard
+                    .answer()
+                    .is_some_and(|(status, body)| !is_success(status) && !is_json(body));
+                if !silent {
+                    next.push(heard.pass());
+                }
+            })
+        },
+    ),
+    fault(
+        "run-as-text",
+        "proxy.call.content-type",
+        "says that the body of a run is text",
+        || super::as_text(Endpoint::Run),
     ),
     fault(
         "run-refusal-as-delivered",
@@ -201,6 +237,20 @@ pub(super) const FAULTS: &[Fault] = &[
                 let messages = body["messages"].as_array_mut()?;
                 messages.splice(0..0, remembered.clone());
                 serde_json::to_vec(&body).ok()
+            })
+        },
+    ),
+    fault(
+        "cut-run-retried",
+        "proxy.run.not-retried",
+        "tries a run again that was cut off before it was answered",
+        || {
+            on_word(Endpoint::Run, |heard, next| {
+                if matches!(heard.word, Word::Failed(_)) {
+                    let body = heard.call.call.body.clone();
+                    next.push(extra_call(heard.view, Endpoint::Run, body));
+                }
+                next.push(heard.pass());
             })
         },
     ),

@@ -330,6 +330,8 @@ impl Begins {
                 _ if scope.second => id::SECOND_REFUSED,
                 // It does not read strictly, so it may be one that cannot be read.
                 None if matches!(scope.kind, Kind::Begin(None)) => return false,
+                // Behind one that failed, whether there is another begin is left open.
+                None if self.begins > 1 => return false,
                 None if listening.failed_after(scope.sent) => id::BEGIN_UNREACHABLE,
                 None => id::BEGUN,
                 Some(Reply::Lost) => id::BEGIN_UNREACHABLE,

@@ -111,7 +111,12 @@ impl Channels {
                     let queue = &mut self.queue;
                     Kind::Dequeue(self.dequeues.push(ask, in_loop, queue, cx.seq))
                 }
-                Err(_) => Kind::Other,
+                // A laxer reader takes it.
+                Err(_) if has_key(body) => Kind::Other,
+                Err(_) => {
+                    self.dequeues.unreadable = true;
+                    Kind::Unreadable(id::UNREADABLE_DEQUEUE)
+                }
             },
             Some(BeginChannel::Schema) => Kind::Schema,
             Some(BeginChannel::Postgres | BeginChannel::Daemon | BeginChannel::Secrets) => {
@@ -345,4 +350,9 @@ impl Channels {
     pub(super) fn are_quiet(&self) -> bool {
         self.channels.values().all(|it| it.finished)
     }
+}
+
+fn has_key(body: &[u8]) -> bool {
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(body)
+        .is_ok_and(|object| object.get("key").is_some_and(serde_json::Value::is_string))
 }

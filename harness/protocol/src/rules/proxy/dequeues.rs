@@ -48,6 +48,8 @@ impl Dequeue {
 #[derive(Debug, Default)]
 pub(super) struct Dequeues {
     all: Vec<Dequeue>,
+    /// One came that cannot be read.
+    pub(super) unreadable: bool,
 }
 
 impl Dequeues {
@@ -88,7 +90,12 @@ impl Dequeues {
         let found = self.all.iter().position(same);
         if found.is_none() {
             let allowed = "the key of a dequeue that the host asked for";
-            cx.flag(id::DEQUEUE_ASKS, allowed, "something else");
+            let id = if self.unreadable {
+                id::UNREADABLE_DEQUEUE
+            } else {
+                id::DEQUEUE_ASKS
+            };
+            cx.flag(id, allowed, "something else");
         }
         let found = found.or_else(|| self.all.iter().position(open));
         if let Some(dequeue) = found.and_then(|at| self.all.get_mut(at)) {
@@ -142,7 +149,8 @@ impl Dequeues {
             (Some(DequeueAnswer::Withdrawn), _) => !none,
             (Some(DequeueAnswer::NothingWaited), _) => id == id::NOTHING_WAITED,
             (Some(DequeueAnswer::Error(error)), _) => {
-                call::value(error).is_some() && (failed || id == id::DEQUEUE_ERROR)
+                let words = dequeue.reply.as_ref().and_then(Reply::words);
+                call::says(error, words).is_ok() && (failed || id == id::DEQUEUE_ERROR)
             }
             (None, _) => false,
         };

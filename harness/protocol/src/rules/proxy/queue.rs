@@ -411,7 +411,10 @@ impl Queue {
     pub(super) fn run_answered(&mut self, link: LinkId, reply: &Reply, seq: u64) {
         let due = match reply {
             Reply::Success(_) => Due::Delivered(id::DELIVERED_AT_START),
-            Reply::Refusal { .. } => Due::Error(id::RUN_REFUSED, reply.words().map(str::to_owned)),
+            Reply::Refusal { .. } => match reply.words() {
+                Some(words) => Due::Error(id::RUN_REFUSED, Some(words.to_owned())),
+                None => Due::Error(id::RUN_REFUSED_NO_JSON, None),
+            },
             Reply::Lost => Due::Error(id::RUN_UNREACHABLE, None),
         };
         for index in self.runs.get(&link).into_iter().flatten() {
@@ -469,7 +472,8 @@ impl Queue {
                 message.due = Due::Error(id::REFUSED, words);
                 None
             }
-            Reply::Refusal { .. } | Reply::Lost => Some(id::FAILED),
+            Reply::Refusal { .. } => Some(id::FAILED),
+            Reply::Lost => Some(id::UNREADABLE_FATE),
         };
         message.due_since = seq;
         if missed.is_some() {
