@@ -35,14 +35,7 @@ impl Player<'_> {
                 self.peek_event(at, next, args, blamed)
             }
             AgentServerAct::End => self.peek_end(at, blamed),
-            AgentServerAct::NoAnswer => Ok(match &self.stage.calls[at].answer {
-                Some(answer) => {
-                    self.in_time(at, answer)?;
-                    let received = in_words(answer);
-                    Peek::other("no answer yet", &received, Some(answer.seq), blamed)
-                }
-                None => Peek::Met,
-            }),
+            AgentServerAct::NoAnswer => self.peek_no_answer(at, blamed),
             _ => Err(script("this step is done, not expected")),
         }
     }
@@ -71,6 +64,27 @@ impl Player<'_> {
     fn no_answer(&self, at: usize, allowed: &str, blamed: Option<RequirementId>) -> Option<Peek> {
         let (seq, why) = self.stage.calls[at].broken.as_ref()?;
         Some(Peek::other(allowed, why, Some(*seq), blamed))
+    }
+
+    /// A call that is still to be answered, or whose stream goes on.
+    fn peek_no_answer(&self, at: usize, blamed: Option<RequirementId>) -> Result<Peek, Halt> {
+        let called = &self.stage.calls[at];
+        let ended = called.stream.as_ref().and_then(|it| it.ended);
+        if let Some((seq, _)) = ended {
+            let allowed = "a stream that goes on";
+            return Ok(Peek::other(allowed, "its end", Some(seq), blamed));
+        }
+        let Some(answer) = &called.answer else {
+            return Ok(Peek::Met);
+        };
+        self.in_time(at, answer)?;
+        let received = in_words(answer);
+        Ok(Peek::other(
+            "no answer yet",
+            &received,
+            Some(answer.seq),
+            blamed,
+        ))
     }
 
     fn peek_answer(
@@ -128,12 +142,7 @@ impl Player<'_> {
         let stream: Option<&Stream> = calls.find_map(|it| it.stream.as_ref());
         let ended = stream.and_then(|stream| stream.ended.as_ref());
         let over = ended.is_some_and(|(seq, _)| *seq < answer.seq);
-        // A loop that ends once another was refused may have been ended by that.
-        let refused = self.stage.calls.iter().any(|call| {
-            let answer = call.answer.as_ref();
-            call.endpoint == Endpoint::Run && answer.is_some_and(|answer| !answer.is_success())
-        });
-        if idle && answer.is_success() && over && !refused {
+        if idle && answer.is_success() && over {
             return Err(Halt::TooLate(
                 "the loop was over before what the scenario does in it had come; a program that stays in it for longer \
                  tells more"

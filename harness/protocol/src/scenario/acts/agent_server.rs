@@ -29,7 +29,7 @@ pub enum AgentServerAct {
     Event,
     /// A stream must come to its end, behind whatever events are still to come.
     End,
-    /// A call must not be answered yet.
+    /// A call must not be answered yet, nor its stream have ended.
     NoAnswer,
 }
 
