@@ -93,6 +93,10 @@ pub const BROKEN: &[Broken] = &[
         dequeued(talk, 500, REFUSAL);
         talk.ends(5);
     }),
+    ("proxy.dequeue.error", |talk| {
+        dequeued(talk, 500, REFUSAL);
+        talk.serves(5, word(2, "1"));
+    }),
     ("proxy.dequeue.in-flight", |talk| {
         let (run, offer) = talk.offering();
         talk.dequeues(5, "b");
@@ -132,6 +136,16 @@ pub const BROKEN: &[Broken] = &[
         talk.begun();
         talk.asks(1, word(3, r#"{"key":"a"}"#));
         talk.serves(1, word(2, "1"));
+    }),
+    ("proxy.channel.unreadable-dequeue", |talk| {
+        talk.begun();
+        talk.asks(1, word(4, r#"["a"]"#));
+        talk.serves(1, [1]);
+    }),
+    ("proxy.channel.unreadable-dequeue", |talk| {
+        talk.looping();
+        talk.asks(5, word(4, "{}"));
+        talk.calls(AgentCall::Dequeue, "{}");
     }),
     ("proxy.channel.unreadable-no-call", |talk| {
         talk.begun();

@@ -64,6 +64,11 @@ pub const BROKEN: &[Broken] = &[
         talk.replies(run, 409, REFUSAL);
         talk.serves(1, DELIVERED);
     }),
+    ("proxy.run.refused-no-json", |talk| {
+        let run = talk.asked();
+        talk.replies(run, 502, "bad gateway");
+        talk.serves(1, word(2, "bad gateway"));
+    }),
     ("proxy.run.refused-no-loop", |talk| {
         let run = talk.asked();
         talk.replies(run, 409, REFUSAL);
