@@ -278,7 +278,8 @@ pub const DEFAULT_PATIENCE: u64 = 5000;
     diverge-conformance run codec --launch './my-codec'\n  \
     diverge-conformance run codec --launch './my-codec' --cases 10000 --seed 7\n  \
     diverge-conformance run events --launch 'my-agent --events'\n  \
-    diverge-conformance run chain --provider './my-provider' --proxy './my-proxy'")]
+    diverge-conformance run chain --provider './my-provider' --proxy './my-proxy'\n  \
+    diverge-conformance run chain --client 'node client.js' --scenario 'chain/client/*'")]
 pub struct RunArgs {
     /// What is judged; without it, everything that is built, each by its in-tree reference
     pub iut: Option<IutArg>,
@@ -294,6 +295,9 @@ pub struct RunArgs {
     /// `run chain` only: the agent server's command
     #[arg(long, value_name = "COMMAND")]
     pub agent_server: Option<String>,
+    /// `run chain` only: the client's command, in scenarios whose client is a process
+    #[arg(long, value_name = "COMMAND")]
+    pub client: Option<String>,
     /// Judge the implementation that runs at this address
     #[arg(long, value_name = "URL", requires = "iut")]
     pub url: Option<String>,

@@ -17,6 +17,8 @@ pub struct Config {
     /// `[agent-server]`.
     #[serde(rename = "agent-server")]
     pub agent_server: AgentServerConfig,
+    /// `[client]`.
+    pub client: ClientConfig,
     /// `[chain]`.
     pub chain: ChainConfig,
 }
@@ -105,6 +107,14 @@ pub struct AgentServerConfig {
     pub messages: Messages,
 }
 
+/// What is known of a client. Scenarios that need what it does not do are not applicable.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClientConfig {
+    /// Whether it enqueues the messages of `CONFORMANCE_ENQUEUE`, and stops its run behind the last loop.
+    pub enqueues: bool,
+}
+
 /// The commands that are launched in a chain; for whom there is none, the in-tree reference takes part.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(
@@ -120,16 +130,19 @@ pub struct ChainConfig {
     pub proxy: Option<String>,
     /// The agent server's.
     pub agent_server: Option<String>,
+    /// The client's, in scenarios whose client is a process.
+    pub client: Option<String>,
 }
 
 impl ChainConfig {
     /// The parties by name, each with its command where it is launched.
     #[must_use]
-    pub fn parties(&self) -> [(&'static str, Option<&str>); 3] {
+    pub fn parties(&self) -> [(&'static str, Option<&str>); 4] {
         [
             ("provider", self.provider.as_deref()),
             ("proxy", self.proxy.as_deref()),
             ("agent-server", self.agent_server.as_deref()),
+            ("client", self.client.as_deref()),
         ]
     }
 

@@ -141,7 +141,7 @@ pub enum PlugError {
     NotInProcess(Iut),
     /// A chain that is to be had like a single implementation.
     #[error(
-        "a chain is several programs: --provider, --proxy and --agent-server each give the command of one"
+        "a chain is several programs: --provider, --proxy, --agent-server and --client each give the command of one"
     )]
     NotAlone,
     /// An implementation that serves one connection in its life.

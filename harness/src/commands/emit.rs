@@ -1,5 +1,7 @@
 //! The hidden commands that play an in-tree reference as a program of its own.
 
+use serde_json::value::RawValue;
+
 use super::complain;
 use crate::cli::ClientArgs;
 use crate::client::{self, Given};
@@ -43,12 +45,23 @@ pub(crate) async fn client(args: &ClientArgs) -> u8 {
     ) else {
         return Exit::Usage.code();
     };
+    let messages: Vec<Box<RawValue>> = match std::env::var("CONFORMANCE_ENQUEUE") {
+        Ok(messages) => match serde_json::from_str(&messages) {
+            Ok(messages) => messages,
+            Err(error) => {
+                complain(&format!("the variable CONFORMANCE_ENQUEUE: {error}"));
+                return Exit::Usage.code();
+            }
+        },
+        Err(_) => Vec::new(),
+    };
+    let told = messages.iter().map(|message| message.get().to_owned());
     let given = Given {
         url,
         credential,
         request,
-        enqueues: args.enqueue.iter().cloned().collect(),
-        stops: args.stop,
+        stops: args.stop || !messages.is_empty(),
+        enqueues: args.enqueue.iter().cloned().chain(told).collect(),
     };
     match client::speak(form, given, tokio::io::stdout()).await {
         Ok(status) => status,

@@ -25,11 +25,16 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
         complain("--cases says how much is generated for `run codec`, and nothing else has any");
         return Exit::Usage;
     }
-    let in_chain = [&args.provider, &args.proxy, &args.agent_server];
+    let in_chain = [
+        &args.provider,
+        &args.proxy,
+        &args.agent_server,
+        &args.client,
+    ];
     let of_chain = args.iut.is_some_and(|iut| iut.iut() == Iut::Chain);
     if in_chain.into_iter().any(Option::is_some) && !of_chain {
         complain(
-            "--provider, --proxy and --agent-server launch the parties of `run chain`; elsewhere --launch does",
+            "--provider, --proxy, --agent-server and --client launch the parties of `run chain`; elsewhere --launch does",
         );
         return Exit::Usage;
     }

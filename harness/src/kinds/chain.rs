@@ -13,7 +13,7 @@ use diverge_protocol::scenario::{Iut, Scenario};
 use tokio::sync::mpsc;
 
 use super::each::each;
-use super::{Kind, Playing, Selection, Setting, Trial, agent_server, provider, proxy};
+use super::{Kind, Playing, Selection, Setting, Trial, agent_server, client, provider, proxy};
 use crate::config::Config;
 use crate::iut::{Plug, PlugError};
 use crate::mutants::Mutant;
@@ -105,6 +105,40 @@ const FAULTS: &[Faulty] = &[
         Iut::AgentServer,
         "response-to-other-call",
     ),
+    faulty(
+        "client-credential-without-mode",
+        Iut::Client,
+        "credential-without-mode",
+    ),
+    faulty(
+        "client-arguments-as-text",
+        Iut::Client,
+        "request-arguments-as-text",
+    ),
+    faulty("client-id-untold", Iut::Client, "id-untold"),
+    faulty("client-error-untold", Iut::Client, "early-error-untold"),
+    faulty("client-active-untold", Iut::Client, "active-untold"),
+    faulty(
+        "client-second-loop-out-of-place",
+        Iut::Client,
+        "second-loop-out-of-place",
+    ),
+    faulty(
+        "client-chunks-turned-round",
+        Iut::Client,
+        "chunks-turned-round",
+    ),
+    faulty("client-finish-untold", Iut::Client, "finish-untold"),
+    faulty(
+        "client-summary-behind-the-finish",
+        Iut::Client,
+        "summary-behind-the-finish",
+    ),
+    faulty(
+        "client-finish-exits-with-1",
+        Iut::Client,
+        "finish-exits-with-1",
+    ),
 ];
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -144,7 +178,8 @@ impl Kind for Chain {
     }
 
     fn pauses(&self) -> Duration {
-        agent_server::AgentServer.pauses()
+        // Longer than a holding message stays, and much shorter than a long one does.
+        agent_server::AgentServer.pauses() * 3 / 4
     }
 
     fn trials(
@@ -169,6 +204,7 @@ fn fault_of(it: &Faulty) -> Option<Mutant> {
     let kind: &dyn Kind = match it.role {
         Iut::Provider => &provider::Provider,
         Iut::Proxy => &proxy::Proxy,
+        Iut::Client => &client::Client,
         _ => &agent_server::AgentServer,
     };
     kind.mutants()
@@ -187,6 +223,7 @@ struct Ways {
     provider: Plug,
     proxy: proxy::Way,
     agent: agent_server::Way,
+    client: client::Way,
 }
 
 impl Ways {
@@ -209,6 +246,7 @@ impl Ways {
             provider: party(Iut::Provider, &launched.provider),
             proxy: proxy::Way::of(&party(Iut::Proxy, &launched.proxy))?,
             agent: agent_server::Way::of(&party(Iut::AgentServer, &launched.agent_server))?,
+            client: client::Way::of(&party(Iut::Client, &launched.client))?,
         })
     }
 }
@@ -217,21 +255,22 @@ impl Ways {
 fn reference(program: &std::path::Path, iut: Iut, fault: Option<&Mutant>) -> String {
     let program = program.display().to_string();
     let quoted = shlex::try_quote(&program).map_or_else(|_| program.clone(), Into::into);
-    let mut command = format!("{quoted} serve {}", iut.as_str());
-    if let Some(fault) = fault {
-        command.push_str(" --fault ");
-        command.push_str(fault.name);
+    let fault = fault.map(|fault| fault.name);
+    match (iut, fault) {
+        (Iut::Client, fault) => format!("{quoted} client {}", fault.unwrap_or_default()),
+        (_, None) => format!("{quoted} serve {}", iut.as_str()),
+        (_, Some(fault)) => format!("{quoted} serve {} --fault {fault}", iut.as_str()),
     }
-    command
 }
 
 impl Judged {
-    /// The configuration: of the agent server, its own where it is launched, and else the reference's.
+    /// The configuration: of the agent server and the client, their own where they are launched, and else the references'.
     fn config(&self) -> Config {
         let mut config = self.setting.config.clone();
         if config.chain.agent_server.is_none() {
             config.agent_server = Chain.in_tree().agent_server;
         }
+        config.client.enqueues |= config.chain.client.is_none();
         config
     }
 
@@ -239,7 +278,9 @@ impl Judged {
         match self.parties(ways, config).await {
             Ok((endpoint, parties)) => {
                 let patience = &self.setting.patience;
-                let played = play::chain(scenario, &endpoint, parties, config, patience).await;
+                let client = &ways.client;
+                let played =
+                    play::chain(scenario, &endpoint, parties, client, config, patience).await;
                 endpoint.unplug().await;
                 played
             }

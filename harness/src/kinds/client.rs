@@ -121,7 +121,7 @@ pub enum Heard {
 }
 
 impl Way {
-    fn of(plug: &Plug) -> Result<Self, PlugError> {
+    pub(super) fn of(plug: &Plug) -> Result<Self, PlugError> {
         Ok(match plug {
             Plug::Reference(mutant) => {
                 let named = mutant.as_ref().and_then(|it| client::find(it.name));
@@ -160,7 +160,7 @@ impl Way {
                 })
             }
             Self::Launch(command) => {
-                let environment = [
+                let mut environment = vec![
                     ("CONFORMANCE_URL", given.url),
                     ("CONFORMANCE_CREDENTIAL", given.credential),
                     ("CONFORMANCE_REQUEST", given.request),
@@ -169,6 +169,11 @@ impl Way {
                         Revisions::spoken(Revision::Scope).to_owned(),
                     ),
                 ];
+                if !given.enqueues.is_empty() {
+                    let messages: Vec<String> = given.enqueues.into();
+                    let messages = format!("[{}]", messages.join(","));
+                    environment.push(("CONFORMANCE_ENQUEUE", messages));
+                }
                 let mut process = Process::start(command, &environment, Pipes::Output)?;
                 let stdout = process.stdout().ok_or_else(|| PlugError::Start {
                     command: command.text().to_owned(),

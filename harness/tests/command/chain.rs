@@ -84,6 +84,129 @@ fn whoever_is_at_fault_is_told_by_a_requirement_of_its_own() {
 }
 
 #[test]
+fn a_client_of_its_own_process_is_read_and_its_link_is_written_down() {
+    let directory = tempfile::tempdir().expect("there is room");
+    let at = directory.path().to_str().expect("it is text");
+    let output = run(&[
+        "--scenario",
+        "chain/client/*",
+        "--strict",
+        "--transcripts",
+        at,
+    ]);
+    let results = results(&output);
+    assert_eq!(output.status.code(), Some(0), "{results:?}");
+    assert_eq!(results.len(), 4);
+    let path = directory.path().join("chain/client/several-loops.jsonl");
+    let transcript = std::fs::read_to_string(path).expect("it is there");
+    let lines: Vec<Value> = transcript
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let links: Vec<&Value> = lines.iter().filter(|line| line["seq"].is_null()).collect();
+    let of = |kind: &str| links.iter().filter(|link| link["kind"] == kind).count();
+    // A registration, and three loops.
+    assert_eq!(
+        (of("client"), of("output"), of("begin"), of("call")),
+        (1, 1, 1, 4)
+    );
+}
+
+#[test]
+fn a_client_at_fault_is_told_by_what_it_says_or_writes_and_advised() {
+    for (fault, scenario, requirement) in [
+        (
+            "credential-without-mode",
+            "one-loop",
+            "client.connection.credential-given",
+        ),
+        (
+            "request-arguments-as-text",
+            "one-loop",
+            "client.run.as-given",
+        ),
+        ("chunks-turned-round", "one-loop", "client.chunk.told"),
+        ("early-error-untold", "refused", "client.error.early"),
+    ] {
+        let config = tempfile::NamedTempFile::new().expect("there is room");
+        std::fs::write(&config, "client = { enqueues = true }\n").expect("there is room");
+        let command = format!("'{PROGRAM}' client {fault}");
+        let scenario = format!("chain/client/{scenario}");
+        let path = config.path().to_str().expect("it is text");
+        let arguments = [
+            "--scenario",
+            &scenario,
+            "--client",
+            &command,
+            "--config",
+            path,
+        ];
+        let told = results(&run(&arguments));
+        assert_eq!(told[0]["verdict"], "warn", "{fault}: {told:?}");
+        assert_eq!(told[0]["failed_requirement"], requirement, "{told:?}");
+        let strict = run(&[&arguments[..], &["--strict"]].concat());
+        assert_eq!(strict.status.code(), Some(1), "{fault}");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_ask_as_it_was_told_is_no_fault_of_the_servers() {
+    let config = tempfile::NamedTempFile::new().expect("there is room");
+    std::fs::write(&config, "client = { enqueues = true }\n").expect("there is room");
+    let command = format!("env -u CONFORMANCE_ENQUEUE '{PROGRAM}' client");
+    let path = config.path().to_str().expect("it is text");
+    let arguments = ["--client", &command, "--config", path, "--patience", "800"];
+    let scenario = ["--scenario", "chain/client/one-loop"];
+    let told = results(&run(&[&arguments[..], &scenario].concat()));
+    assert_eq!(told[0]["verdict"], "warn", "{told:?}");
+    assert_eq!(
+        told[0]["failed_requirement"], "chain.client.asks",
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_server_at_fault_is_told_where_the_client_is_a_process_too() {
+    for (party, fault, requirement) in [
+        ("provider", "chunk-lost", "run.chunk.relayed"),
+        ("proxy", "chunk-lost", "proxy.loop.chunk-each"),
+        ("agent-server", "parts-missing", "agent.parts.complete"),
+    ] {
+        let config = tempfile::NamedTempFile::new().expect("there is room");
+        std::fs::write(
+            &config,
+            "[agent-server]\narguments = {}\nmessages = { ordinary = \"Say something.\" }\n",
+        )
+        .expect("there is room");
+        let command = format!("'{PROGRAM}' serve {party} --fault {fault}");
+        let path = config.path().to_str().expect("it is text");
+        let party = format!("--{party}");
+        let one = ["--scenario", "chain/client/one-loop", "--config", path];
+        let output = run(&[&one[..], &[&party, &command]].concat());
+        let results = results(&output);
+        assert_eq!(output.status.code(), Some(1), "{party}: {output:?}");
+        assert_eq!(results[0]["failed_requirement"], requirement, "{results:?}");
+    }
+}
+
+#[test]
+fn a_launched_client_that_is_not_known_to_enqueue_is_only_asked_for_what_needs_it_not() {
+    let command = format!("'{PROGRAM}' client");
+    let output = run(&["--client", &command, "--scenario", "chain/client/*"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for result in results(&output) {
+        let id = result["id"].as_str().unwrap_or_default();
+        let message = result["message"].as_str().unwrap_or_default();
+        if id == "chain/client/refused" {
+            assert_eq!(result["verdict"], "pass", "{result}");
+        } else {
+            assert_eq!(result["verdict"], "not_applicable", "{result}");
+            assert!(message.contains("[client] enqueues"), "{message}");
+        }
+    }
+}
+
+#[test]
 fn what_a_launched_agent_server_does_is_asked_of_the_configuration() {
     let command = format!("'{PROGRAM}' serve agent-server");
     let output = run(&["--agent-server", &command, "--scenario", "chain/loops/*"]);
@@ -124,6 +247,7 @@ fn a_party_that_does_not_start_is_not_reached() {
 fn a_party_is_launched_in_a_chain_alone_and_a_chain_party_by_party() {
     for arguments in [
         ["run", "provider", "--proxy", "true"],
+        ["run", "provider", "--client", "true"],
         ["run", "chain", "--launch", "true"],
     ] {
         let output = Command::new(PROGRAM)

@@ -246,6 +246,17 @@ fn step_schema(verb: &str, message: &str, fields: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": [verb], "additionalProperties": false})
 }
 
+/// Whether every step of the one schema is one of the other.
+fn covers(more: &Value, fewer: &Value) -> bool {
+    let properties = |schema: &Value| schema["properties"].as_object().cloned();
+    let (Some(more), Some(fewer)) = (properties(more), properties(fewer)) else {
+        return false;
+    };
+    fewer
+        .iter()
+        .all(|(name, schema)| more.get(name) == Some(schema))
+}
+
 /// The JSON Schema of scenario files, as editors want it.
 #[must_use]
 pub fn json_schema() -> Value {
@@ -278,12 +289,16 @@ pub fn json_schema() -> Value {
             proxy_expects(*message),
         ));
     }
-    let told = [Iut::Proxy, Iut::AgentServer, Iut::Client];
+    let told = [Iut::Proxy, Iut::AgentServer, Iut::Client, Iut::Chain];
     for verb in told.into_iter().flat_map(verbs) {
         match verb.words {
             Words::Named(words) => {
                 for word in words {
-                    steps.push(step_schema(verb.key, word.name, word.fields));
+                    let schema = step_schema(verb.key, word.name, word.fields);
+                    // Two kinds may have a word, with more details in one than in the other.
+                    if !steps.iter().any(|known| covers(known, &schema)) {
+                        steps.push(schema);
+                    }
                 }
             }
             Words::Link(_, fields) => {
@@ -307,7 +322,9 @@ pub fn json_schema() -> Value {
     {
         let mut schema = step_schema(verb, "", &every);
         schema["properties"][verb] = json!({"type": "string", "pattern": "\\$\\{"});
-        steps.push(schema);
+        if !steps.contains(&schema) {
+            steps.push(schema);
+        }
     }
     let list = json!({"type": "array", "items": {"$ref": "#/$defs/step"}});
     let branches = json!({"type": "array", "items": list, "minItems": 2});
@@ -350,7 +367,6 @@ pub fn json_schema() -> Value {
     let fixtures: Vec<_> = Fixture::ALL.iter().map(|(_, key)| *key).collect();
     let kinds: Vec<&str> = std::iter::once(Iut::Provider)
         .chain(told.into_iter().filter(|iut| !verbs(*iut).is_empty()))
-        .chain([Iut::Chain])
         .map(Iut::as_str)
         .collect();
     let file = json!({

@@ -161,6 +161,7 @@ fn setting(args: &RunArgs, kind: &dyn Kind) -> Result<Setting, String> {
         (&mut chain.provider, &args.provider),
         (&mut chain.proxy, &args.proxy),
         (&mut chain.agent_server, &args.agent_server),
+        (&mut chain.client, &args.client),
     ] {
         if asked.is_some() {
             told.clone_from(asked);

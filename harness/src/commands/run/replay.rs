@@ -29,6 +29,7 @@ pub(super) fn replay(args: &RunArgs, trial: &dyn Trial) -> String {
     flag("--provider", args.provider.clone());
     flag("--proxy", args.proxy.clone());
     flag("--agent-server", args.agent_server.clone());
+    flag("--client", args.client.clone());
     flag("--mutant", args.mutant.clone());
     match &args.revision {
         Some(PlayedRevision::File(path)) => flag("--revision", Some(path.display().to_string())),

@@ -3,6 +3,7 @@
 mod expect;
 mod stage;
 mod state;
+pub(super) mod written;
 
 use std::time::Duration;
 
@@ -122,7 +123,7 @@ impl Player<'_> {
     async fn respond(&mut self, args: &Args, payload: Vec<u8>) -> Result<(), Halt> {
         let client = self.client(args)?;
         let scope = self.scope(client)?;
-        self.stage.due(client, &payload);
+        self.stage.clients[client].written.owes(&payload);
         let frame = Frame::new(FrameType::Response, scope, 0, payload);
         self.stage.send(client, frame.encode()).await
     }
@@ -136,7 +137,7 @@ impl Player<'_> {
     async fn finish(&mut self, args: &Args) -> Result<(), Halt> {
         let client = self.client(args)?;
         let scope = self.scope(client)?;
-        self.stage.clients[client].finished = true;
+        self.stage.clients[client].written.finished = true;
         let frame = Frame::new(FrameType::ResponseFinish, scope, 0, Bytes::new());
         self.stage.send(client, frame.encode()).await
     }
@@ -233,13 +234,13 @@ impl Scene for Player<'_> {
     }
 
     fn nothing_left(&mut self, blamed: Option<RequirementId>) -> Result<(), Halt> {
-        let lines = self.stage.clients.iter().flat_map(|client| &client.lines);
-        let left = lines.min_by_key(|(seq, _)| *seq);
+        let clients = self.stage.clients.iter();
+        let left = clients.filter_map(|client| client.written.left()).min();
         match left {
             Some((seq, line)) => Err(diverged(
                 "nothing more: the script is over",
-                &expect::line_in_words(line),
-                Some(*seq),
+                &line,
+                Some(seq),
                 blamed,
             )),
             None => Ok(()),

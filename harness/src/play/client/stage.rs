@@ -8,16 +8,15 @@ use bytes::Bytes;
 use diverge_link::{Connection, Message};
 use diverge_protocol::rules::{ClientCheckers, Violation};
 use diverge_protocol::transcript::{LinkId, LinkKind, Role, Transcript, What};
-use diverge_protocol::wire::client_line::ClientLine;
 use diverge_protocol::wire::frame::{Frame, FrameType};
 use diverge_protocol::wire::profile::Profile;
-use diverge_protocol::wire::run::RunResponse;
 use mock_provider::endpoint::{Arrival, Endpoint};
 use tokio::sync::mpsc;
 
 use super::super::halt::{Halt, diverged, divergence_of};
 use super::super::patience::{Began, Patience, Wait};
-use super::state::{Client, Ended, Socket};
+use super::state::{Client, Socket};
+use super::written::{Ended, Written};
 use crate::client::Given;
 use crate::kinds::client::{Heard, Way};
 use crate::kinds::reach::STARTING;
@@ -111,7 +110,6 @@ impl<'a> Stage<'a> {
             .map_err(|error| Halt::Unreachable(error.to_string()))?;
         self.clients.push(Client {
             name: name.to_owned(),
-            output,
             given,
             endpoint: Some(endpoint),
             running: Some(running),
@@ -119,20 +117,9 @@ impl<'a> Stage<'a> {
             failed: None,
             frames: Default::default(),
             scope: None,
-            due: Default::default(),
-            finished: false,
-            lines: Default::default(),
-            troubled: false,
-            ended: None,
+            written: Written::new(output),
         });
         Ok(())
-    }
-
-    /// Notes what a client must tell of a response.
-    pub(super) fn due(&mut self, client: usize, payload: &[u8]) {
-        if let Some(line) = line_of(payload) {
-            self.clients[client].due.push_back(line);
-        }
     }
 
     /// Sends a message. A client that is gone is noticed by the expectations: it may have had enough. Whether it went
@@ -227,7 +214,7 @@ impl<'a> Stage<'a> {
     /// Whether a launched client may still be starting. That is asked once each time the patience is used up, and
     /// granted for as long in all as any launched implementation has.
     fn is_starting(&mut self) -> bool {
-        let starts = |client: &Client| client.socket.is_none() && client.ended.is_none();
+        let starts = |client: &Client| client.socket.is_none() && client.written.ended.is_none();
         let launched = matches!(self.way, Way::Launch(_)) && self.clients.iter().any(starts);
         self.starting += self.patience.limit();
         launched && self.starting < STARTING && !self.patience.has_failed()
@@ -294,22 +281,15 @@ impl<'a> Stage<'a> {
     }
 
     fn heard(&mut self, at: usize, heard: Heard) {
-        let output = self.clients[at].output;
+        let output = self.clients[at].written.link;
         match heard {
             Heard::Line(line) => {
                 let seq = self.record(output, Role::Client, What::Line(line.clone()));
-                // An event of a client's own, a blank line: its affair.
-                if let Ok(line) = ClientLine::decode(&line)
-                    && !matches!(line, ClientLine::Other(_))
-                {
-                    let client = &mut self.clients[at];
-                    client.troubled |= line.is_trouble();
-                    client.lines.push_back((seq, line));
-                }
+                self.clients[at].written.line(seq, &line);
             }
             Heard::Over { code, said } => {
                 let seq = self.record(output, Role::Client, What::Exited { code });
-                self.clients[at].ended = Some(Ended { seq, code, said });
+                self.clients[at].written.ended = Some(Ended { seq, code, said });
             }
         }
     }
@@ -327,7 +307,7 @@ impl<'a> Stage<'a> {
     pub(super) fn on_their_way(&self) -> bool {
         self.clients.iter().any(|client| {
             let goes_on = client.socket.as_ref().is_some_and(|socket| !socket.ended);
-            client.ended.is_some() && goes_on
+            client.written.ended.is_some() && goes_on
         })
     }
 
@@ -343,25 +323,6 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What a client tells of a response: of one that cannot be read, that it is malformed.
-fn line_of(payload: &[u8]) -> Option<ClientLine> {
-    let text = |raw: &[u8]| String::from_utf8_lossy(raw).into_owned();
-    Some(match RunResponse::decode(payload) {
-        // A step that expects trouble waits for no text.
-        Err(_) => return None,
-        Ok(RunResponse::Id(id)) => ClientLine::Id(id),
-        Ok(RunResponse::Refusal { kind, name, mode }) => ClientLine::Refused {
-            kind: kind.run_kind().name().to_owned(),
-            name,
-            mode: mode.map(|mode| mode.name().to_owned()),
-        },
-        Ok(RunResponse::Error(raw)) => ClientLine::Error(text(raw)),
-        Ok(RunResponse::Chunk { raw, .. }) => ClientLine::Chunk(text(raw)),
-        Ok(RunResponse::Active) => ClientLine::Active,
-        Ok(RunResponse::Inactive { raw }) => ClientLine::Inactive(text(raw)),
-    })
-}
-
 /// Waits until a message is on its way, or has nobody to go to, as long as the patience lasts.
 async fn taken_in(
     sending: impl Future<Output = std::io::Result<()>>,
@@ -374,21 +335,5 @@ async fn taken_in(
             patience.exchange_failed();
             Err(diverged("what is sent to be read", "a connection that takes nothing in", None, None))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use diverge_protocol::wire::run::RunKind;
-
-    use super::*;
-
-    #[test]
-    fn a_malformed_response_is_owed_no_line_of_its_kind() {
-        assert_eq!(line_of(b"\x08"), Some(ClientLine::Active));
-        let refused = line_of(br#"?"#);
-        assert_eq!(refused, None);
-        let held = [&[RunKind::VolumeHeld.byte()], &br#"["v"]"#[..]].concat();
-        assert_eq!(line_of(&held), None);
     }
 }

@@ -4,19 +4,17 @@ use std::collections::VecDeque;
 
 use diverge_link::Sender;
 use diverge_protocol::transcript::LinkId;
-use diverge_protocol::wire::client_line::ClientLine;
 use diverge_protocol::wire::frame::Frame;
 use mock_provider::endpoint::Endpoint;
 use tokio::task::JoinHandle;
 
+use super::written::Written;
 use crate::client::Given;
 use crate::kinds::client::Running;
 
 /// A client that was started.
 pub(super) struct Client {
     pub name: String,
-    /// The link of its lines.
-    pub output: LinkId,
     pub given: Given,
     /// Where it finds the provider.
     pub endpoint: Option<Endpoint>,
@@ -28,24 +26,8 @@ pub(super) struct Client {
     pub frames: VecDeque<(u64, Frame)>,
     /// The scope of its run request, once a step has read it.
     pub scope: Option<u32>,
-    /// What it must tell of what the provider sent, oldest first.
-    pub due: VecDeque<ClientLine>,
-    /// The provider has finished its run.
-    pub finished: bool,
-    /// Lines that no step has read.
-    pub lines: VecDeque<(u64, ClientLine)>,
-    /// It has told trouble.
-    pub troubled: bool,
-    pub ended: Option<Ended>,
-}
-
-/// How a client's process ended.
-#[derive(Debug, Clone)]
-pub(super) struct Ended {
-    pub seq: u64,
-    pub code: Option<i32>,
-    /// What it said last, for a person.
-    pub said: Vec<String>,
+    /// What it writes.
+    pub written: Written,
 }
 
 /// The WebSocket of a client.

@@ -34,7 +34,13 @@ pub(crate) struct Parties {
 
 /// A task that ends with whoever holds this.
 #[derive(Debug)]
-struct Task(JoinHandle<()>);
+pub(super) struct Task(JoinHandle<()>);
+
+impl Task {
+    pub(super) fn new(running: JoinHandle<()>) -> Self {
+        Self(running)
+    }
+}
 
 impl Drop for Task {
     fn drop(&mut self) {
@@ -118,7 +124,7 @@ impl Beyond {
         self.checkers.link(link);
     }
 
-    /// Judges an event of any link but the client's.
+    /// Judges an event of any link but a client's.
     pub(super) fn event(&mut self, event: &Event, out: &mut Vec<Violation>) {
         self.checkers.event(event, out);
     }

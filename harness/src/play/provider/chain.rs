@@ -1,6 +1,7 @@
-//! Plays a scenario in a chain: the harness is the client, and listens in on everybody else.
+//! Plays a scenario in a chain: the harness is the client, unless that is a process too, and listens in on everybody else.
 
 use diverge_protocol::rules::RequirementId;
+use diverge_protocol::scenario::acts::{Act, ClientAct};
 use diverge_protocol::scenario::{Action, ClientExpectation, ClientMessage, Scenario, Step};
 use diverge_protocol::transcript::{LinkKind, Role, What};
 use diverge_protocol::wire::frame::{Frame, FrameType};
@@ -11,8 +12,9 @@ use super::expect::due_requirement;
 use super::send::ORDINARY;
 use super::stage::Stage;
 use super::state::{Channel, Opener, ProxyLink};
-use super::{Player, sequencer};
+use super::{Player, sequencer, watched};
 use crate::config::Config;
+use crate::kinds::client;
 use crate::kinds::provider::Endpoint;
 use crate::play::{Patience, Played};
 use crate::verdict::{Outcome, Verdict};
@@ -22,6 +24,7 @@ pub(crate) async fn play(
     scenario: &Scenario,
     endpoint: &Endpoint,
     parties: Parties,
+    client_way: &client::Way,
     config: &Config,
     patience: &Patience,
 ) -> Played {
@@ -32,6 +35,7 @@ pub(crate) async fn play(
     let mut player = Player {
         config: &config.provider,
         agent: Some(&config.agent_server),
+        client_way: Some(client_way),
         stage: Stage::new(endpoint, patience, true),
         captures: Default::default(),
     };
@@ -45,8 +49,15 @@ pub(crate) fn lacking(scenario: &Scenario, config: &Config) -> Option<String> {
     let mut lacking = None;
     scenario.each_step(&mut |step| {
         let args = &step.args;
+        let starts = matches!(step.action, Action::Act(Act::Client(ClientAct::Start)));
+        if starts && args.json.is_some() && !config.client.enqueues && lacking.is_none() {
+            lacking = Some("needs [client] enqueues = true in the configuration".to_owned());
+        }
         let default = match step.action {
-            Action::ClientSends(ClientMessage::Run) if args.arguments.is_none() => {
+            Action::ClientSends(ClientMessage::Run)
+            | Action::Act(Act::Client(ClientAct::Start))
+                if args.arguments.is_none() =>
+            {
                 "${json:arguments}"
             }
             Action::ClientSends(ClientMessage::Enqueue) if args.json.is_none() => ORDINARY,
@@ -67,15 +78,28 @@ impl Player<'_> {
     /// on it.
     pub(super) fn owed(&self, step: &Step) -> Option<RequirementId> {
         use ClientExpectation as E;
-        let Action::ClientExpects(expected) = step.action else {
-            return None;
+        let expected = match step.action {
+            Action::ClientExpects(expected) => expected,
+            Action::Act(Act::Client(act)) => {
+                if let Some(owed) = self.owed_by_process(act) {
+                    return Some(owed);
+                }
+                watched::expectation(act)
+            }
+            _ => return None,
         };
         let beyond = self.stage.beyond.as_ref()?;
         let otherwise = || match expected {
             E::Active if beyond.refused_last_run() => Some("agent.run.starts"),
+            E::Active if self.enqueued() < self.asked(step, ClientChannel::Enqueue) => {
+                Some("enqueue.request-relayed")
+            }
+            E::Active if beyond.offers() < self.enqueued() => Some("proxy.run.message"),
             E::Answer if beyond.offers() < self.enqueued() => Some("proxy.enqueue.offered"),
             E::Inactive if beyond.streams() => Some("agent.run.ends"),
-            E::Finish | E::FinishAtLast if self.stopped(step) => Some("stop.finishes-run"),
+            E::Finish | E::FinishAtLast if self.asked(step, ClientChannel::Stop) > 0 => {
+                Some("stop.finishes-run")
+            }
             _ => None,
         };
         beyond
@@ -85,6 +109,7 @@ impl Player<'_> {
             .and_then(RequirementId::new)
             .or_else(|| self.owed_by_provider(step))
             .or_else(|| otherwise().and_then(RequirementId::new))
+            .or_else(|| self.unasked_by_process(step).and_then(RequirementId::new))
     }
 
     /// How many messages the provider has carried on to the proxy.
@@ -109,16 +134,19 @@ impl Player<'_> {
         asks.count()
     }
 
-    /// Whether the client has asked the run of the step to stop.
-    fn stopped(&self, step: &Step) -> bool {
+    /// How often the client has asked this of the run of the step.
+    pub(super) fn asked(&self, step: &Step, wanted: ClientChannel) -> usize {
         let channels = &self.stage.profile().client_channels;
-        let stops = |channel: &Channel| {
+        let asks = |channel: &&Channel| {
             let tag = channel.payload.first().copied();
             channel.opener == Opener::Client
-                && tag.and_then(|tag| channels.word(tag)) == Some(ClientChannel::Stop)
+                && tag.and_then(|tag| channels.word(tag)) == Some(wanted)
         };
-        self.run(&step.args)
-            .is_ok_and(|run| self.stage.runs[run].channels.values().any(stops))
+        let run = self.run(&step.args).ok();
+        run.map_or(0, |run| {
+            let channels = self.stage.runs[run].channels.values();
+            channels.filter(asks).count()
+        })
     }
 
     /// What the proxy owes that was asked to begin.

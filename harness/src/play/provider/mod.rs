@@ -10,12 +10,14 @@ mod expect;
 mod send;
 mod stage;
 mod state;
+mod watched;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use diverge_link::Limits;
 use diverge_protocol::rules::RequirementId;
+use diverge_protocol::scenario::acts::{Act, ClientAct};
 use diverge_protocol::scenario::{Action, Args, ClientExpectation, ClientMessage, Scenario, Step};
 use diverge_protocol::transcript::{Role, Transcript, What};
 use diverge_protocol::wire::frame::FrameType;
@@ -32,6 +34,7 @@ use super::patience::{Patience, Wait};
 use super::sequencer::{self, Scene};
 use super::{Played, describe};
 use crate::config::{AgentServerConfig, ProviderConfig};
+use crate::kinds::client;
 use crate::kinds::provider::Endpoint;
 use crate::verdict::{Outcome, Verdict};
 
@@ -43,6 +46,8 @@ struct Player<'a> {
     config: &'a ProviderConfig,
     /// What the agent server of a chain is told.
     agent: Option<&'a AgentServerConfig>,
+    /// How a chain has a client of its own process.
+    client_way: Option<&'a client::Way>,
     stage: Stage<'a>,
     captures: HashMap<String, String>,
 }
@@ -64,6 +69,7 @@ pub async fn play(
     let mut player = Player {
         config,
         agent: None,
+        client_way: None,
         stage: Stage::new(endpoint, patience, scenario.exclusive),
         captures: HashMap::new(),
     };
@@ -214,6 +220,7 @@ impl Player<'_> {
                 }
                 Ok(())
             }
+            Action::Act(Act::Client(ClientAct::Start)) => self.start_client(args).await,
             Action::ProxyRefuses => {
                 self.stage.claim.turn_away();
                 Ok(())
@@ -248,6 +255,7 @@ impl Scene for Player<'_> {
             Action::ClientExpects(expectation) => {
                 self.peek_client(*expectation, &step.args, blamed)
             }
+            Action::Act(Act::Client(act)) => self.peek_process(*act, blamed),
             Action::ProxyExpects(expectation) => self.peek_proxy(*expectation, &step.args, blamed),
             _ => Err(Halt::Script(
                 "this step is none of a scenario for providers".into(),
@@ -286,6 +294,12 @@ impl Scene for Player<'_> {
         let on_links = self.stage.clients.iter().flat_map(|client| &client.stray);
         let finishes =
             |incoming: &&Incoming| incoming.frame.kind != FrameType::ChannelResponseFinish;
+        if let Some(watched) = &self.stage.watched
+            && let Some((seq, line)) = watched.written.left()
+        {
+            let over = "nothing more: the script is over";
+            return Err(diverged(over, &line, Some(seq), blamed));
+        }
         let left = on_runs
             .chain(on_proxies)
             .chain(on_links)
@@ -342,6 +356,9 @@ impl Scene for Player<'_> {
             }
         }
         let judged = self.stage.judge_end();
+        if let Some(watched) = self.stage.watched.take() {
+            watched.end().await;
+        }
         if let Some(beyond) = self.stage.beyond.take() {
             beyond.end().await;
         }

@@ -16,6 +16,8 @@ use super::super::halt::{Halt, diverged, divergence_of};
 use super::super::patience::{Began, Patience, Wait};
 use super::beyond::{Beyond, Parties};
 use super::state::{ClientLink, Incoming, ProxyLink, Run, Wire};
+use super::watched::Watched;
+use crate::kinds::client;
 use crate::kinds::provider::Endpoint;
 
 /// More messages than any scenario needs: whoever sends them is flooding.
@@ -35,6 +37,12 @@ pub(super) enum Report {
     Called(mock_agent_server::Arrival),
     /// What the real agent server answers, in a chain.
     Heard(Heard),
+    /// A connection of the client's process, in a chain.
+    Arrived(mock_provider::endpoint::Arrival),
+    /// A message of the client's process, in a chain.
+    Downstream(usize, Message),
+    /// What the client's process writes, in a chain.
+    Wrote(client::Heard),
 }
 
 pub(super) struct Stage<'a> {
@@ -53,6 +61,8 @@ pub(super) struct Stage<'a> {
     pub reads_requests: bool,
     /// What stands beyond the provider, where the harness does not play it.
     pub beyond: Option<Beyond>,
+    /// The client, where the harness does not play it.
+    pub watched: Option<Watched>,
     pub(super) violations: Vec<Violation>,
     checkers: Checkers,
     profile: &'static Profile,
@@ -85,6 +95,7 @@ impl<'a> Stage<'a> {
             attempts: 0,
             reads_requests: false,
             beyond: None,
+            watched: None,
             checkers: Checkers::new(Profile::scope()),
             profile: Profile::scope(),
             reports,
@@ -110,10 +121,11 @@ impl<'a> Stage<'a> {
         if let Some(event) = self.transcript.events.last() {
             self.checkers.event(event, &mut self.violations);
             let kind = self.transcript.link(link).map(|link| link.kind);
-            if let Some(beyond) = &mut self.beyond
-                && kind != Some(LinkKind::Client)
-            {
-                beyond.event(event, &mut self.violations);
+            let of_client = matches!(kind, Some(LinkKind::Client | LinkKind::Output));
+            match (of_client, &mut self.watched, &mut self.beyond) {
+                (true, Some(watched), _) => watched.event(event, &mut self.violations),
+                (false, _, Some(beyond)) => beyond.event(event, &mut self.violations),
+                _ => {}
             }
         }
         seq
@@ -131,8 +143,16 @@ impl<'a> Stage<'a> {
             if let Some(beyond) = &mut self.beyond {
                 beyond.link(link);
             }
+            if let Some(watched) = &mut self.watched {
+                watched.link(link);
+            }
         }
         id
+    }
+
+    /// Where readers report to.
+    pub(super) fn reports(&self) -> mpsc::Sender<Report> {
+        self.to_reports.clone()
     }
 
     pub(super) fn read(
@@ -199,6 +219,7 @@ impl<'a> Stage<'a> {
         self.clients.push(ClientLink {
             name: name.to_owned(),
             wire,
+            downstream: None,
             stray: Default::default(),
             generations: Default::default(),
             next_scope: 1,
@@ -240,7 +261,13 @@ impl<'a> Stage<'a> {
         let report = tokio::select! {
             biased;
             report = self.reports.recv() => report,
-            () = wait.exhausted_after(at_most) => return Ok(false),
+            () = wait.exhausted_after(at_most) => {
+                let starts = at_most.is_none() && self.is_starting();
+                if starts {
+                    wait.restart();
+                }
+                return Ok(starts);
+            }
         };
         wait.restart();
         if let Some(report) = report {
@@ -264,6 +291,9 @@ impl<'a> Stage<'a> {
             Report::Upstream(at, message) => self.pass_on(at, Role::Proxy, message).await?,
             Report::Called(arrival) => self.proxy_called(arrival).await?,
             Report::Heard(heard) => self.agent_answered(heard),
+            Report::Arrived(arrival) => self.client_arrived(arrival).await?,
+            Report::Downstream(at, message) => self.client_said(at, message).await?,
+            Report::Wrote(heard) => self.client_wrote(heard),
             Report::Hub(Arrival::TurnedAway) => self.attempts += 1,
             Report::Hub(Arrival::Connected(connected)) => self.proxy_connected(*connected).await?,
         }
@@ -328,6 +358,9 @@ impl<'a> Stage<'a> {
     }
 
     async fn client_received(&mut self, at: usize, message: Message) -> Result<(), Halt> {
+        if self.watched.is_some() {
+            return self.pass_back(at, message).await;
+        }
         let link = self.clients[at].wire.link;
         let bytes = match message {
             Message::Binary(bytes) => bytes,

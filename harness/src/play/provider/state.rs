@@ -9,6 +9,7 @@ use diverge_protocol::wire::frame::Frame;
 use tokio::task::JoinHandle;
 
 use super::beyond::Upstream;
+use super::watched::Downstream;
 
 /// A frame that came and has not been read by a step.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ impl Drop for Wire {
 pub(super) struct ClientLink {
     pub name: String,
     pub wire: Wire,
+    /// The end of the client's process, in a chain that has one.
+    pub downstream: Option<Downstream>,
     /// Frames that belong to no run of the scenario.
     pub stray: VecDeque<Incoming>,
     /// How many run requests went out under each scope number.

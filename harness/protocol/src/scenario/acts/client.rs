@@ -222,3 +222,43 @@ pub(super) const VERBS: &[Verb] = &[
         ]),
     },
 ];
+
+const fn read(told: Told) -> Word {
+    word(told.name(), ClientAct::Tells(told), &["on"])
+}
+
+/// The words of scenarios for chains whose client is a process of its own: it is started and read, and what it says on
+/// its connection is its own affair.
+pub(super) const IN_CHAINS: &[Verb] = &[
+    Verb {
+        key: "client starts",
+        about: "a client of this name is started as a process of its own: to ask for a run with these `arguments`, and, \
+                where `json` is a list of messages, to enqueue one behind the id and one behind each loop, and then to \
+                stop the run",
+        from: Role::Client,
+        to: Role::Client,
+        words: Words::Link(Act::Client(ClientAct::Start), &["arguments", "json"]),
+    },
+    Verb {
+        key: "client tells",
+        about: "the client's process must write this next, as the provider has sent it",
+        from: Role::Client,
+        to: Role::Client,
+        words: Words::Named(&[
+            read(Told::Id),
+            read(Told::Refused),
+            read(Told::Error),
+            read(Told::Chunk),
+            read(Told::Active),
+            read(Told::Inactive),
+            read(Told::Finished),
+        ]),
+    },
+    Verb {
+        key: "client ends",
+        about: "the client's process must end: `well`, with the exit status 0",
+        from: Role::Client,
+        to: Role::Client,
+        words: Words::Named(&[word("well", ClientAct::Ends(ClientEnd::Well), &["on"])]),
+    },
+];

@@ -68,7 +68,8 @@ pub fn verbs(iut: Iut) -> &'static [Verb] {
         Iut::Proxy => proxy::VERBS,
         Iut::AgentServer => agent_server::VERBS,
         Iut::Client => client::VERBS,
-        Iut::Provider | Iut::Codec | Iut::Events | Iut::Chain => &[],
+        Iut::Chain => client::IN_CHAINS,
+        Iut::Provider | Iut::Codec | Iut::Events => &[],
     }
 }
 
