@@ -1,23 +1,23 @@
 //! The command line: what can be asked, and the exit codes that answer.
 
-use std::convert::Infallible;
+mod run;
+mod values;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use diverge_protocol::rules::Revision;
-use diverge_protocol::scenario::Iut;
-use diverge_protocol::wire::agent_event::EventRevision;
 
+pub use self::run::{DEFAULT_PATIENCE, RunArgs};
+use self::values::jobs;
+pub use self::values::{EventsRevisionArg, Format, IutArg, ListWhat, PlayedRevision, RevisionArg};
 use crate::commands;
 use crate::decode::Surface;
 use crate::kinds;
-use crate::order::Shard;
 use crate::output;
 use crate::report::ReportTarget;
 use crate::verdict::Exit;
@@ -30,7 +30,7 @@ use crate::verdict::Exit;
 /// Without a command, each kind of implementation that is built is judged by its in-tree reference: the quickest way to
 /// see what a run looks like.
 #[derive(Debug, Parser)]
-#[command(name = "diverge-conformance", version, max_term_width = 110)]
+#[command(name = NAME, version, max_term_width = 110)]
 #[command(after_help = "Examples:\n  \
     diverge-conformance run provider --launch 'python3 provider.py'\n  \
     diverge-conformance run provider --launch 'python3 provider.py' --baseline known.toml --bless\n  \
@@ -118,21 +118,6 @@ enum Command {
     },
 }
 
-/// What `--report` takes.
-const REPORT_HELP: &str = "Write a report into a file while results come; repeatable. Formats: junit (for what reads \
-    test results), json (every result with its story, for `diff` and `report`), html (one page), markdown (a summary, \
-    such as for a job's page). Each file is a whole document at every moment, also of a run that is interrupted";
-
-/// What `--launch` takes.
-const LAUNCH_HELP: &str = "Start the implementation with this command. It is taken apart into words as a shell does it, \
-    quotes included, but no shell runs it: variables, pipes and `&&` need one, such as \
-    --launch \"sh -c 'cd server && exec ./run'\"";
-
-/// How many scenarios are played at once.
-fn jobs() -> impl TypedValueParser<Value = usize> {
-    clap::value_parser!(u16).range(1..=1000).map(usize::from)
-}
-
 /// `init`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
@@ -149,223 +134,6 @@ pub struct InitArgs {
     /// Write over files that are there
     #[arg(long)]
     pub force: bool,
-}
-
-/// Which kind of list.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum ListWhat {
-    /// Scenario ids and titles
-    Scenarios,
-    /// Requirement ids, strengths and sentences
-    Requirements,
-    /// Faults, variants and hollow peers of the references
-    Mutants,
-}
-
-/// The kinds of implementations that can be judged.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum IutArg {
-    /// A server that clients ask to run containers
-    Provider,
-    /// A program that asks a server to run a container; what it is told is advice, since the protocol binds no client
-    Client,
-    /// A program beside an agent server in a container, which a provider's server dials
-    Proxy,
-    /// A program that says of payloads what they are, or that they are malformed
-    Codec,
-    /// An agent's HTTP server, as a proxy calls it
-    AgentServer,
-    /// A program that writes a stream of agent events
-    Events,
-    /// A client, a provider, a proxy and an agent server in a row, judged at every link
-    Chain,
-}
-
-impl IutArg {
-    /// The kind in the catalogue's words.
-    #[must_use]
-    pub fn iut(self) -> Iut {
-        match self {
-            Self::Provider => Iut::Provider,
-            Self::Client => Iut::Client,
-            Self::Proxy => Iut::Proxy,
-            Self::Codec => Iut::Codec,
-            Self::AgentServer => Iut::AgentServer,
-            Self::Events => Iut::Events,
-            Self::Chain => Iut::Chain,
-        }
-    }
-}
-
-/// How results are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Pretty,
-    /// One JSON object a line, as results come
-    Jsonl,
-}
-
-/// The protocol's revisions.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum RevisionArg {
-    /// Runs on scopes of the nine-byte frame
-    Scope,
-    /// Runs on a WebSocket path of the proxy
-    Path,
-}
-
-impl RevisionArg {
-    /// The revision in the catalogue's words.
-    #[must_use]
-    pub fn revision(self) -> Revision {
-        match self {
-            Self::Scope => Revision::Scope,
-            Self::Path => Revision::Path,
-        }
-    }
-}
-
-/// A revision to play: one that is built in, or a file.
-#[derive(Debug, Clone)]
-pub enum PlayedRevision {
-    /// Built in.
-    Named(RevisionArg),
-    /// What this file says of it.
-    File(PathBuf),
-}
-
-impl FromStr for PlayedRevision {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        let named = RevisionArg::from_str(text, false);
-        Ok(named.map_or_else(|_| Self::File(text.into()), Self::Named))
-    }
-}
-
-/// The revisions of the AgentEvent surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EventsRevisionArg {
-    /// The six events of the document
-    Document,
-    /// Those, and the later `compaction_boundary`
-    Compaction,
-}
-
-impl EventsRevisionArg {
-    /// The revision in the codec's words.
-    #[must_use]
-    pub fn revision(self) -> EventRevision {
-        match self {
-            Self::Document => EventRevision::Document,
-            Self::Compaction => EventRevision::Compaction,
-        }
-    }
-}
-
-/// How long a message that is due is waited for without progress, in milliseconds, if nothing else is said.
-pub const DEFAULT_PATIENCE: u64 = 5000;
-
-/// `run`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    diverge-conformance run provider --launch 'python3 provider.py'\n  \
-    diverge-conformance run provider --url ws://127.0.0.1:8080/ --scenario 'provider/streams/*'\n  \
-    diverge-conformance run provider --scenario my-scenarios.yaml --format jsonl\n  \
-    diverge-conformance run client --launch 'node client.js'\n  \
-    diverge-conformance run proxy --launch './my-proxy' --revision scope\n  \
-    diverge-conformance run codec --launch './my-codec'\n  \
-    diverge-conformance run codec --launch './my-codec' --cases 10000 --seed 7\n  \
-    diverge-conformance run events --launch 'my-agent --events'\n  \
-    diverge-conformance run chain --provider './my-provider' --proxy './my-proxy'\n  \
-    diverge-conformance run chain --client 'node client.js' --scenario 'chain/client/*'")]
-pub struct RunArgs {
-    /// What is judged; without it, everything that is built, each by its in-tree reference
-    pub iut: Option<IutArg>,
-    /// Start the implementation with this command; no shell runs it, but for `sh -c '…'`
-    #[arg(long, value_name = "COMMAND", conflicts_with = "url", requires = "iut", long_help = LAUNCH_HELP)]
-    pub launch: Option<String>,
-    /// `run chain` only: the provider's command; whoever has none is the in-tree reference
-    #[arg(long, value_name = "COMMAND")]
-    pub provider: Option<String>,
-    /// `run chain` only: the proxy's command
-    #[arg(long, value_name = "COMMAND")]
-    pub proxy: Option<String>,
-    /// `run chain` only: the agent server's command
-    #[arg(long, value_name = "COMMAND")]
-    pub agent_server: Option<String>,
-    /// `run chain` only: the client's command, in scenarios whose client is a process
-    #[arg(long, value_name = "COMMAND")]
-    pub client: Option<String>,
-    /// Judge the implementation that runs at this address
-    #[arg(long, value_name = "URL", requires = "iut")]
-    pub url: Option<String>,
-    /// Only these scenarios: an id glob, or a path to a scenario file; repeatable
-    #[arg(long, value_name = "GLOB")]
-    pub scenario: Vec<String>,
-    /// The protocol's revision: `scope`, `path`, or a TOML file that says what another one moves
-    #[arg(long, value_name = "REVISION")]
-    pub revision: Option<PlayedRevision>,
-    /// The revision of the AgentEvent surface that `run events` judges by; without it, the document's, or a mutant's own
-    #[arg(long, value_enum, value_name = "REVISION")]
-    pub events_revision: Option<EventsRevisionArg>,
-    /// `run codec` only: also so many generated cases
-    #[arg(long, value_name = "N")]
-    pub cases: Option<u64>,
-    /// Where generated cases start from
-    #[arg(long, value_name = "S", requires = "cases", default_value_t = 0)]
-    pub seed: u64,
-    /// The configuration file
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// How results are shown
-    #[arg(long, value_enum, default_value = "pretty")]
-    pub format: Format,
-    /// How many scenarios are played at once, 1 to 1000
-    #[arg(long, value_name = "N", default_value = "16", value_parser = jobs())]
-    pub jobs: usize,
-    /// How long to wait without progress for a message that is due, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = DEFAULT_PATIENCE, value_parser = clap::value_parser!(u64).range(1..))]
-    pub patience: u64,
-    /// Warnings fail the run
-    #[arg(long)]
-    pub strict: bool,
-    /// Failures that are known and expected: only what is new fails the run
-    #[arg(long, value_name = "FILE")]
-    pub baseline: Option<PathBuf>,
-    /// Write what fails now into the baseline, and take out of it what does not any more
-    #[arg(long, requires = "baseline")]
-    pub bless: bool,
-    /// Why what is blessed is expected to fail
-    #[arg(long, value_name = "TEXT", requires = "bless", value_parser = NonEmptyStringValueParser::new())]
-    pub reason: Option<String>,
-    /// Play only the K-th of N parts of the selection
-    #[arg(long, value_name = "K/N")]
-    pub shard: Option<Shard>,
-    /// Play everything N times; a scenario whose verdict differs is unstable
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
-    /// Play in an order that this number decides
-    #[arg(long, value_name = "SEED")]
-    pub shuffle: Option<u64>,
-    /// Write a report into a file while results come; repeatable
-    #[arg(long, value_name = "FORMAT=PATH", long_help = REPORT_HELP)]
-    pub report: Vec<ReportTarget>,
-    /// Write each scenario's transcript into this directory, as JSON Lines
-    #[arg(long, value_name = "DIR")]
-    pub transcripts: Option<PathBuf>,
-    /// Play a fault of the in-tree reference, to see it caught; `list mutants` names them
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["launch", "url"])]
-    pub mutant: Option<String>,
-}
-
-impl RunArgs {
-    /// The patience as a duration.
-    #[must_use]
-    pub fn patience(&self) -> Duration {
-        Duration::from_millis(self.patience)
-    }
 }
 
 /// `mutants`.
@@ -553,22 +321,18 @@ fn told(exit: Exit) -> u8 {
     exit.code()
 }
 
+/// How the program is called.
+const NAME: &str = "diverge-conformance";
+
 fn completions(shell: Shell) -> Exit {
-    let mut command = Cli::command();
-    let name = command.get_name().to_owned();
+    let all = Cli::command();
+    let shown = all.get_subcommands().filter(|it| !it.is_hide_set());
+    let mut command = clap::Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(all.get_arguments().cloned())
+        .subcommands(shown.cloned());
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command, name, &mut script);
+    clap_complete::generate(shell, &mut command, NAME, &mut script);
     output::print(&String::from_utf8_lossy(&script));
     Exit::Conforms
-}
-
-impl RunArgs {
-    fn bare() -> Self {
-        #[derive(Parser)]
-        struct Bare {
-            #[command(flatten)]
-            run: RunArgs,
-        }
-        Bare::parse_from(["run"]).run
-    }
 }

@@ -83,6 +83,7 @@ impl Config {
             ("chain.provider", chain.provider.as_ref()),
             ("chain.proxy", chain.proxy.as_ref()),
             ("chain.agent-server", chain.agent_server.as_ref()),
+            ("chain.client", chain.client.as_ref()),
         ];
         let nul = |text: Option<&String>| text.is_some_and(|text| text.contains('\0'));
         told.into_iter()
@@ -109,7 +110,11 @@ pub struct AgentServerConfig {
 
 /// What is known of a client. Scenarios that need what it does not do are not applicable.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a table, as `[client]` begins"
+)]
 pub struct ClientConfig {
     /// Whether it enqueues the messages of `CONFORMANCE_ENQUEUE`, and stops its run behind the last loop.
     pub enqueues: bool,

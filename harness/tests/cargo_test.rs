@@ -290,6 +290,7 @@ fn lacking_is_ignored() {
 fn nothing_played_is_red() {
     let shown = Shown::of(&mut target("conforming", "provider/volumes/held"));
     shown.has("error: no scenario passed");
+    shown.has("; 1 scenario is not applicable: needs [provider.volumes] held in the configuration");
     assert!(!shown.green);
 }
 

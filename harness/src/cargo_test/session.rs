@@ -13,6 +13,7 @@ use super::snapshot::{compare, topic};
 use crate::baseline::{self, Baseline};
 use crate::commands::complain;
 use crate::kinds::Trial;
+use crate::report::style::count;
 use crate::report::{self, Heading, Mask};
 use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Verdict};
@@ -348,10 +349,32 @@ impl State {
         {
             return;
         }
-        let kind = part.heading.iut.as_str();
+        let revision = part.prefix.trim_end_matches('/');
+        let kind = match (part.heading.iut.as_str(), revision) {
+            (kind, "") => kind.to_owned(),
+            (kind, revision) => format!("{kind}, {revision} revision"),
+        };
+        let lacking = self.lacking(&part.prefix);
         self.wrong.push(format!(
-            "no scenario passed, so nothing shows that this is a {kind}"
+            "no scenario passed, so nothing shows that this conforms ({kind}){lacking}"
         ));
+    }
+
+    /// What most of the scenarios lack that were not applicable.
+    fn lacking(&self, prefix: &str) -> String {
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        let of_part = self.results.iter();
+        let of_part = of_part.filter(|(name, _)| name.starts_with(prefix));
+        let not_applicable = of_part.filter(|(_, told)| told.verdict == Verdict::NotApplicable);
+        for (_, told) in not_applicable {
+            *reasons.entry(&told.why).or_default() += 1;
+        }
+        let most = reasons.into_iter().max_by_key(|(_, number)| *number);
+        most.map_or_else(String::new, |(why, number)| {
+            let verb = if number == 1 { "is" } else { "are" };
+            let scenarios = count(number, "scenario");
+            format!("; {scenarios} {verb} not applicable: {why}")
+        })
     }
 }
 

@@ -130,8 +130,15 @@ fn next(args: &InitArgs, files: &[File]) -> String {
         true => " --config conformance.toml",
         false => "",
     };
+    // Of an agent server nothing can be asked that it has not been told of.
+    let first = match iut {
+        Iut::AgentServer => {
+            "\nSay in conformance.toml first which arguments it takes: without them no scenario can be played.\n"
+        }
+        _ => "",
+    };
     let mut next = format!(
-        "\nSee what it says now:\n  diverge-conformance run {}{configuration} --launch {command}",
+        "{first}\nSee what it says now:\n  diverge-conformance run {}{configuration} --launch {command}",
         iut.as_str()
     );
     let has_manifest = files.iter().any(|file| file.path.ends_with("Cargo.toml"));

@@ -74,7 +74,8 @@ fn the_configuration_loads_as_it_is_and_with_every_key_that_it_explains() {
 #[test]
 fn an_agent_servers_configuration_loads_with_every_key_that_it_explains() {
     let directory = directory();
-    init(directory.path(), &["agent-server"]);
+    let (_, said) = init(directory.path(), &["agent-server"]);
+    assert!(said.contains("Say in conformance.toml first"), "{said}");
     let path = directory.path().join("conformance.toml");
     let text = fs::read_to_string(&path).expect("it is there");
     let keys = text.lines().map(|line| match line.strip_prefix("# ") {

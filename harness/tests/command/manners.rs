@@ -374,3 +374,49 @@ fn a_configuration_at_fault_is_told_by_its_key_and_place_and_what_was_expected()
         assert!(!complaint.contains("struct"), "{complaint}");
     }
 }
+
+#[test]
+fn completions_offer_what_help_shows_and_no_hidden_command() {
+    let help = told(&conformance(&["--help"]));
+    let commands = help
+        .split("Commands:")
+        .nth(1)
+        .expect("help lists the commands");
+    let commands = commands.split("\n\n").next().unwrap_or_default();
+    // What goes on in a further line is indented further.
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' '));
+    let mut shown: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+    shown.sort_unstable();
+    assert!(shown.contains(&"run") && shown.contains(&"help"), "{help}");
+
+    let folder = folder();
+    let script = conformance(&["completions", "bash"]).stdout;
+    let script = file(&folder, "completions.bash", script);
+    let asked = "source \"$0\" && COMP_WORDS=(diverge-conformance '') COMP_CWORD=1 \
+        && $(complete -p diverge-conformance | sed 's/.*-F \\([^ ]*\\).*/\\1/') diverge-conformance '' diverge-conformance \
+        && printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let output = Command::new("bash")
+        .args(["-c", asked])
+        .arg(&script)
+        .output();
+    let offered = String::from_utf8(output.expect("bash starts").stdout).expect("it is text");
+    let mut offered: Vec<&str> = offered.lines().filter(|it| !it.starts_with('-')).collect();
+    offered.sort_unstable();
+    assert_eq!(offered, shown);
+
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let script = told(&conformance(&["completions", shell]));
+        assert!(
+            script.contains("Runs the scenarios against an implementation"),
+            "{shell}"
+        );
+        for hidden in [
+            "emit-events",
+            "Serves as an in-tree reference",
+            "as a codec under test does",
+        ] {
+            assert!(!script.contains(hidden), "{shell}: {hidden}");
+        }
+    }
+}
