@@ -145,12 +145,14 @@ pub(crate) enum Judged {
 
 impl Judged {
     /// All of a transcript, outermost first. A proxy that stands between a provider under test and no agent server is
-    /// the harness's own.
+    /// the harness's own, and so is a provider between a client under test and no proxy.
     pub(crate) fn of(transcript: &Transcript) -> Vec<Self> {
         let has = |of: fn(LinkKind) -> bool| transcript.links.iter().any(|link| of(link.kind));
-        let provider = has(|kind| kind == LinkKind::Client);
+        let reads = has(|kind| kind == LinkKind::Output);
+        let begins = has(|kind| kind == LinkKind::Begin);
+        let provider = has(|kind| kind == LinkKind::Client) && (begins || !reads);
         let calls = has(|kind| matches!(kind, LinkKind::Call | LinkKind::Address));
-        let scope = has(|kind| kind == LinkKind::Begin) && (calls || !provider);
+        let scope = begins && (calls || !provider);
         let path = has(|kind| matches!(kind, LinkKind::Path(_)));
         let parties = [
             (provider, Self::Provider),
@@ -236,13 +238,11 @@ impl LinkLine {
             ("path", Some(call)) => LinkKind::Path(call),
             ("call", _) => LinkKind::Call,
             ("address", _) => LinkKind::Address,
-            ("output", _) => {
-                return Err("a transcript of a client, which is judged while it runs".to_owned());
-            }
+            ("output", _) => LinkKind::Output,
             _ => {
                 return Err(
                     "no `kind` of link that there is: client, begin, path with the `path` \
-                            of an exchange, call, or address"
+                            of an exchange, call, address, or output"
                         .to_owned(),
                 );
             }
@@ -324,12 +324,16 @@ impl EventLine {
                 body: has_raw.then_some(raw),
             },
             "event" => What::ServerEvent(raw),
+            "line" => What::Line(raw),
+            "exited" => What::Exited {
+                code: self.status.map(i32::from),
+            },
             "closed" => What::Closed,
             "broken" => What::Broken,
             _ => {
                 return Err(
                     "no `what` that there is: opened, refused, binary, text, request, \
-                            response, event, closed or broken"
+                            response, event, line, exited, closed or broken"
                         .to_owned(),
                 );
             }

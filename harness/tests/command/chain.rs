@@ -113,6 +113,30 @@ fn a_client_of_its_own_process_is_read_and_its_link_is_written_down() {
 }
 
 #[test]
+fn a_transcript_is_judged_again_where_a_client_of_its_own_process_met_a_real_provider() {
+    let directory = tempfile::tempdir().expect("there is room");
+    let at = directory.path().to_str().expect("it is text");
+    for (kind, scenario, status, told) in [
+        ("chain", "chain/client/one-loop", 0, "conforms: "),
+        ("client", "client/loops/chunks", 1, "judged while they run"),
+    ] {
+        let played = Command::new(PROGRAM)
+            .args(["run", kind, "--scenario", scenario, "--transcripts", at])
+            .output()
+            .expect("it starts");
+        assert_eq!(played.status.code(), Some(0), "{played:?}");
+        let checked = Command::new(PROGRAM)
+            .arg("check")
+            .arg(directory.path().join(format!("{scenario}.jsonl")))
+            .output()
+            .expect("it starts");
+        assert_eq!(checked.status.code(), Some(status), "{checked:?}");
+        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert!(said.contains(told), "{said}");
+    }
+}
+
+#[test]
 fn a_client_at_fault_is_told_by_what_it_says_or_writes_and_advised() {
     for (fault, scenario, requirement) in [
         (
