@@ -175,6 +175,23 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
+        "joined-data-replaced",
+        "agent.enqueue.parts-together",
+        "sends a placeholder for the data of a message that joined",
+        || {
+            edit(
+                |piece| piece.is_joined_part() && piece.json().get("data").is_some(),
+                |part| drop(part.insert("data".into(), "".into())),
+            )
+        },
+    ),
+    fault(
+        "joined-links-left-out",
+        "agent.enqueue.parts-together",
+        "sends no part for the links in a message that joined",
+        || lose(|piece| piece.is_joined_part() && piece.is("user_resource_link")),
+    ),
+    fault(
         "joined-last-block-only",
         "agent.enqueue.parts-together",
         "sends no part of a message that joined but the last",

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::paths::is_of_kind;
-use crate::answers::{Fate, is_success};
+use crate::answers::{Fate, fate, is_json, is_success};
 use crate::fault::{Fault, Heard, Intercept, change_word, on_call, on_said, on_word, path_fault};
 use crate::policy::{Endpoint, Input, Output, Word};
 
@@ -16,6 +16,43 @@ pub(super) const FAULTS: &[Fault] = &[
             change_word(Endpoint::Register, |heard| {
                 let (status, body) = heard.answer()?;
                 (is_success(status) && body.is_empty()).then(|| Word::Failed("no body".into()))
+            })
+        },
+    ),
+    path_fault(
+        "path-register-needs-no-body",
+        "proxy.path-register.body-unread",
+        "takes a register that succeeds with a body for a failure",
+        || {
+            change_word(Endpoint::Register, |heard| {
+                let (status, body) = heard.answer()?;
+                (is_success(status) && !body.is_empty()).then(|| Word::Failed("a body".into()))
+            })
+        },
+    ),
+    path_fault(
+        "path-register-body-read",
+        "proxy.path-register.body-unread",
+        "takes a register that succeeds with a body that is no JSON for a failure",
+        || {
+            change_word(Endpoint::Register, |heard| {
+                let (status, body) = heard.answer()?;
+                let odd = !body.is_empty() && !is_json(body);
+                (is_success(status) && odd).then(|| Word::Failed("no JSON".into()))
+            })
+        },
+    ),
+    path_fault(
+        "path-unreadable-fate-as-missed",
+        "proxy.path-enqueue.unreadable-fate",
+        "tells that a message was missed whose fate cannot be read",
+        || {
+            change_word(Endpoint::Enqueue, |heard| {
+                let (status, body) = heard.answer()?;
+                (is_success(status) && fate(body).is_none()).then(|| Word::Answered {
+                    status: 200,
+                    body: "{\"type\":\"missed\"}".into(),
+                })
             })
         },
     ),

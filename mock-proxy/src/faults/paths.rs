@@ -33,6 +33,18 @@ pub(super) const FAULTS: &[Fault] = &[
         || one_at_a_time(Endpoint::Enqueue),
     ),
     path_fault(
+        "path-schema-once",
+        "proxy.path-connection.parallel",
+        "takes one connection at a time on the path of schema requests",
+        || one_at_a_time(Endpoint::Schema),
+    ),
+    path_fault(
+        "path-dequeue-once",
+        "proxy.path-connection.parallel",
+        "takes one connection at a time on the path of dequeues",
+        || one_at_a_time(Endpoint::Dequeue),
+    ),
+    path_fault(
         "path-chunks-as-text",
         "proxy.path-connection.binary-only",
         "sends chunks as text messages",

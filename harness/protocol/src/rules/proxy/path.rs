@@ -237,11 +237,15 @@ impl Paths {
         match (kind, reply) {
             (AgentCall::Dequeue, _) => id::PATH_DEQUEUE,
             (AgentCall::Schema, _) => id::PATH_SCHEMA,
+            (AgentCall::Register, Some(Reply::Success(body))) if !body.is_empty() => {
+                id::PATH_BODY_UNREAD
+            }
             (AgentCall::Register, None | Some(Reply::Success(_))) => id::PATH_REGISTERED,
             (AgentCall::Register, _) if self.registered => id::PATH_REGISTER_AGAIN,
             (AgentCall::Register, _) => id::PATH_REGISTER_REFUSED,
             (_, None) => id::PATH_FATE,
             (_, Some(Reply::Success(body))) if Fate::decode(body).is_ok() => id::PATH_FATE,
+            (_, Some(Reply::Success(_))) => id::PATH_UNREADABLE_FATE,
             (_, Some(_)) => id::PATH_ENQUEUE_ERROR,
         }
     }

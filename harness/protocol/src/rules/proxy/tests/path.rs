@@ -194,6 +194,10 @@ pub const BROKEN: &[Broken] = &[
         talk.dials_with(AgentCall::Register, ASK);
         talk.calls(AgentCall::Register, "{}");
     }),
+    ("proxy.path-register.body-unread", |talk| {
+        let link = exchange(talk, AgentCall::Register, 200, "fine");
+        talk.hears(link, 1, "1");
+    }),
     ("proxy.path-register.refused", |talk| {
         wrong(talk, AgentCall::Register, 400, REFUSAL)
     }),
@@ -212,6 +216,10 @@ pub const BROKEN: &[Broken] = &[
     }),
     ("proxy.path-enqueue.error", |talk| {
         wrong(talk, AgentCall::Enqueue, 500, "")
+    }),
+    ("proxy.path-enqueue.unreadable-fate", |talk| {
+        let link = exchange(talk, AgentCall::Enqueue, 200, r#"{"type":"eaten"}"#);
+        talk.hears(link, 2, "");
     }),
     ("proxy.path-enqueue.answered-when-known", |talk| {
         let link = talk.dials_with(AgentCall::Enqueue, ASK);
@@ -238,6 +246,7 @@ pub const BROKEN: &[Broken] = &[
 fn exchanges_that_go_well() {
     for (kind, status, body, tag, answer) in [
         (AgentCall::Register, 204, "", 0, ""),
+        (AgentCall::Register, 200, "fine", 0, ""),
         (AgentCall::Register, 400, REFUSAL, 1, REFUSAL),
         (AgentCall::Register, 500, "no", 1, "\"no\""),
         (AgentCall::Enqueue, 200, r#"{"type":"delivered"}"#, 0, ""),

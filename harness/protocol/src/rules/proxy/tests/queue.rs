@@ -64,6 +64,11 @@ pub const BROKEN: &[Broken] = &[
         talk.replies(run, 409, REFUSAL);
         talk.serves(1, DELIVERED);
     }),
+    ("proxy.enqueue.unreadable-fate", |talk| {
+        let (_, offer) = talk.offering();
+        talk.breaks_off(offer);
+        talk.serves(2, word(2, "1"));
+    }),
     ("proxy.run.refused-no-json", |talk| {
         let run = talk.asked();
         talk.replies(run, 502, "bad gateway");
