@@ -72,6 +72,10 @@ fn files(args: &InitArgs) -> Vec<File> {
             include_str!("../../templates/conformance.rs"),
             include_str!("../../templates/agent-server.toml"),
         ),
+        Iut::Client => (
+            include_str!("../../templates/conformance.rs"),
+            include_str!("../../templates/client.toml"),
+        ),
         _ => (
             include_str!("../../templates/conformance.rs"),
             include_str!("../../templates/bare.toml"),

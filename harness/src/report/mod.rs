@@ -1,5 +1,6 @@
 //! Results for people and for programs, all from the one stream of outcomes.
 
+mod closing;
 pub(crate) mod conversation;
 mod diagram;
 mod failure;

@@ -8,9 +8,10 @@ use diverge_protocol::scenario::Iut;
 use diverge_protocol::transcript::Transcript;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::closing::{self, closing};
 use super::mask::Mask;
 use super::style::{self, QUIET, STRONG, paint, say};
-use super::tally::{self, Tally, closing, section};
+use super::tally::{Tally, section};
 use super::{Heading, Reporter, failure};
 use crate::runner::{Finished, Progress};
 use crate::verdict::{Outcome, Summary, Verdict};
@@ -213,11 +214,11 @@ impl Reporter for Pretty {
     /// Each part has had its own last line; what is left is what comes of the baseline, and so of the run.
     fn finish(&mut self, whole: &Finished) {
         if let Some(reckoning) = &whole.baseline {
-            let told = tally::reckoning(reckoning);
+            let told = closing::reckoning(reckoning);
             if !told.is_empty() {
                 say(&format!("\n{}", told.trim_end()));
             }
-            say(&format!("\n{}", tally::closing_of_all(whole)));
+            say(&format!("\n{}", closing::closing_of_all(whole)));
         }
     }
 }

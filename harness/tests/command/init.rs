@@ -91,6 +91,19 @@ fn an_agent_servers_configuration_loads_with_every_key_that_it_explains() {
 }
 
 #[test]
+fn a_clients_configuration_loads_with_the_key_that_it_explains() {
+    let directory = directory();
+    init(directory.path(), &["client"]);
+    let path = directory.path().join("conformance.toml");
+    let untouched = Config::load(&path).expect("it loads");
+    assert!(!untouched.client.enqueues);
+    let text = fs::read_to_string(&path).expect("it is there");
+    fs::write(&path, text.replace("# enqueues", "enqueues")).expect("there is room");
+    let told = Config::load(&path).expect("the key is one");
+    assert!(told.client.enqueues);
+}
+
+#[test]
 fn no_tests_are_written_for_a_chain() {
     let directory = directory();
     let (output, said) = init(directory.path(), &["chain"]);
