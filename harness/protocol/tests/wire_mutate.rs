@@ -1,7 +1,7 @@
 //! Claims about named mutations.
 
-use diverge_protocol::strategies;
 use diverge_protocol::wire::mutate::{Mutation, MutationError, mutate};
+use diverge_strategies as strategies;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

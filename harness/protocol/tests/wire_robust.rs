@@ -1,7 +1,6 @@
 //! No bytes make a decoder panic, and no error tells what was in them.
 
 use bytes::Bytes;
-use diverge_protocol::strategies::{self, planted};
 use diverge_protocol::wire::agent_event::{self, AgentEvent, EventRevision};
 use diverge_protocol::wire::begin::BeginResponse;
 use diverge_protocol::wire::channel::{ChannelAsk, DequeueAnswer, EnqueueAnswer, SchemaAnswer};
@@ -12,6 +11,7 @@ use diverge_protocol::wire::request::{BeginRequest, RunRequest};
 use diverge_protocol::wire::run::RunResponse;
 use diverge_protocol::wire::surface::Surface;
 use diverge_protocol::wire::{Frame, FrameType, Malformed, Profile, Rule, read_credential};
+use diverge_strategies::{self as strategies, planted};
 use proptest::prelude::*;
 use proptest::strategy::Union;
 

@@ -219,7 +219,7 @@ fn masked(text: &str, seen: &Seen) -> String {
 
 #[cfg(test)]
 mod tests {
-    use diverge_protocol::strategies::{self, planted};
+    use diverge_strategies::{self as strategies, planted};
     use proptest::prelude::*;
     use proptest::strategy::Union;
 

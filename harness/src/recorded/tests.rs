@@ -1,7 +1,7 @@
-use diverge_protocol::strategies;
 use diverge_protocol::wire::frame::FrameType;
 use diverge_protocol::wire::surface::Surface;
 use diverge_protocol::wire::{Frame, credential_payload};
+use diverge_strategies as strategies;
 use proptest::prelude::*;
 
 use super::*;

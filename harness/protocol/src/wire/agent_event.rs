@@ -41,7 +41,8 @@ vocabulary! {
 }
 
 impl EventRevision {
-    pub(crate) fn shape(self) -> &'static Shape {
+    /// The shape of its events.
+    pub fn shape(self) -> &'static Shape {
         match self {
             EventRevision::Document => &DOCUMENT,
             EventRevision::Compaction => &COMPACTION,

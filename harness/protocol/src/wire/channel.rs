@@ -96,21 +96,26 @@ pub struct DequeueAsk {
 }
 
 const PATH: Shape = Shape::Array(&Shape::Str);
-pub(crate) static READ: Shape = Shape::Object(&Object::open(&[required("path", PATH)]));
-pub(crate) static WRITE: Shape = Shape::Object(&Object::open(&[
+/// What asks for a file.
+pub static READ: Shape = Shape::Object(&Object::open(&[required("path", PATH)]));
+/// What puts a file.
+pub static WRITE: Shape = Shape::Object(&Object::open(&[
     required("write_id", Shape::U32),
     required("path", PATH),
 ]));
-pub(crate) static TRANSFER: Shape = Shape::Object(&Object::open(&[
+/// What moves a file from one place to another.
+pub static TRANSFER: Shape = Shape::Object(&Object::open(&[
     required("path", PATH),
     required("id", Shape::Str),
     required("destination", PATH),
 ]));
-pub(crate) static ENQUEUE: Shape = Shape::Object(&Object::open(&[
+/// A message to be taken up.
+pub static ENQUEUE: Shape = Shape::Object(&Object::open(&[
     required("key", Shape::Str),
     required("content", Shape::Array(&BLOCK)),
 ]));
-pub(crate) static DEQUEUE: Shape = Shape::Object(&Object::open(&[required("key", Shape::Str)]));
+/// A message to be given back.
+pub static DEQUEUE: Shape = Shape::Object(&Object::open(&[required("key", Shape::Str)]));
 
 impl ChannelAsk {
     /// Reads what stands behind the first byte of a channel request. A [`BeginChannel`](super::profile::BeginChannel)

@@ -72,7 +72,7 @@ pub fn judge(raw: &[u8]) -> Result<ChunkKind, Malformed> {
 }
 
 /// A chunk of the scope revision.
-pub(crate) static CHUNK: Shape = Shape::Tagged(&Tagged {
+pub static CHUNK: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the fourteen chunk types",
     variants: &[

@@ -25,7 +25,7 @@ mod reader;
 pub mod request;
 pub mod run;
 mod scan;
-pub(crate) mod shape;
+pub mod shape;
 pub mod sse;
 pub mod surface;
 mod tape;

@@ -19,7 +19,8 @@ pub struct PathRunRequest {
     pub prompt: String,
 }
 
-pub(crate) static REQUEST: Shape = Shape::Object(&Object::open(&[required("prompt", Shape::Str)]));
+/// What asks for a loop.
+pub static REQUEST: Shape = Shape::Object(&Object::open(&[required("prompt", Shape::Str)]));
 
 impl PathRunRequest {
     /// Reads the one message that a server sends; no byte stands in front of its JSON.
@@ -107,7 +108,7 @@ impl PathChunkKind {
 }
 
 /// A chunk of the path revision.
-pub(crate) static PATH_CHUNK: Shape = Shape::Tagged(&Tagged {
+pub static PATH_CHUNK: Shape = Shape::Tagged(&Tagged {
     tag: "type",
     expected: "one of the ten chunk types",
     variants: &[

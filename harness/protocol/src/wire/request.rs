@@ -94,7 +94,8 @@ static FUSE_MOUNT: Shape = Shape::Object(&Object::open(&[
     required("container_path", PATH),
     required("id", Shape::Str),
 ]));
-pub(crate) static RUN: Shape = Shape::Object(&Object::open(&[
+/// What asks for a container.
+pub static RUN: Shape = Shape::Object(&Object::open(&[
     required("image", Shape::Object(&IMAGE)),
     required("memory", Shape::U64),
     required("disk", Shape::U64),
@@ -138,7 +139,8 @@ pub struct BeginRequest<'a> {
     pub arguments: &'a RawValue,
 }
 
-pub(crate) static BEGIN: Shape = Shape::Object(&Object::open(&[required("arguments", Shape::Any)]));
+/// What asks a proxy to begin.
+pub static BEGIN: Shape = Shape::Object(&Object::open(&[required("arguments", Shape::Any)]));
 
 impl<'a> BeginRequest<'a> {
     /// Reads a begin request payload, first byte and JSON.

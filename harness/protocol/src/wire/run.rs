@@ -178,10 +178,13 @@ struct Refusal {
     mode: Option<Mode>,
 }
 
-pub(crate) static ID: Shape = Shape::Object(&Object::open(&[required("id", Shape::Str)]));
+/// What tells the id.
+pub static ID: Shape = Shape::Object(&Object::open(&[required("id", Shape::Str)]));
 const VOLUME: &[Member] = &[required("name", Shape::Str)];
-pub(crate) static REFUSAL: Shape = Shape::Object(&Object::closed(VOLUME));
-pub(crate) static REFUSAL_WITH_MODE: Shape =
+/// A refusal that names a volume.
+pub static REFUSAL: Shape = Shape::Object(&Object::closed(VOLUME));
+/// A refusal that names a volume and its mode.
+pub static REFUSAL_WITH_MODE: Shape =
     Shape::Object(&Object::closed(members![VOLUME, &[required("mode", MODE)]]));
 
 /// One of the three modes.

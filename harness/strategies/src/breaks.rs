@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::wire::Rule;
-use crate::wire::mutate::{Mutation, Place};
-use crate::wire::shape::{Member, Object, Shape};
+use diverge_protocol::wire::Rule;
+use diverge_protocol::wire::mutate::{Mutation, Place};
+use diverge_protocol::wire::shape::{Member, Object, Shape};
 
 /// Every mutation of `text`, which `shape` allows, that breaks one rule.
 pub(super) fn of(shape: &'static Shape, text: &str) -> Vec<(Mutation, Rule)> {

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::wire::shape::{Member, Object, Shape};
+use diverge_protocol::wire::shape::{Member, Object, Shape};
 
 /// Any one JSON value.
 ///

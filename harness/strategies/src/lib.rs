@@ -1,11 +1,11 @@
-//! Strategies for property tests, of this crate and of any implementation: valid payloads of every surface with all the
+//! Strategies for property tests, of the codecs here and of any other: valid payloads of every surface with all the
 //! freedom that the pages leave, broken ones that are one named change apart from a valid one, and bytes of any kind.
 //!
 //! What the pages leave open (a lone surrogate, a number beyond a double, a secret's name that comes twice) is in no
 //! valid payload and is no break of a broken one, so an implementation may be held to either.
 //!
 //! ```
-//! use diverge_protocol::strategies::{broken, bytes, valid};
+//! use diverge_strategies::{broken, bytes, valid};
 //! use diverge_protocol::wire::surface::Surface;
 //! use proptest::prelude::*;
 //!
@@ -60,14 +60,14 @@ pub use channels::{
 pub use streams::{chunk_stream, event_stream, some_events};
 pub use text::{json, number, object, planted, string};
 
-use crate::scenario::codec::{Change, Payload};
-use crate::wire::agent_event::EventRevision;
-use crate::wire::begin::BeginKind;
-use crate::wire::frame::HEADER;
-use crate::wire::run::{RefusalKind, RunKind};
-use crate::wire::shape::Shape;
-use crate::wire::surface::Surface;
-use crate::wire::{Frame, FrameType, Profile, Rule, chunk, path_run, run};
+use diverge_protocol::scenario::codec::{Change, Payload};
+use diverge_protocol::wire::agent_event::EventRevision;
+use diverge_protocol::wire::begin::BeginKind;
+use diverge_protocol::wire::frame::HEADER;
+use diverge_protocol::wire::run::{RefusalKind, RunKind};
+use diverge_protocol::wire::shape::Shape;
+use diverge_protocol::wire::surface::Surface;
+use diverge_protocol::wire::{Frame, FrameType, Profile, Rule, chunk, path_run, run};
 
 /// A payload that is well formed. Debugging output shows it as a person would write it.
 #[derive(Clone, PartialEq, Eq)]
@@ -359,6 +359,6 @@ fn one_of(valid: Valid, breaks: Vec<(Change, Rule)>, from: prop::sample::Index) 
     }
 }
 
-fn truncate(bytes: usize) -> crate::wire::mutate::Mutation {
-    crate::wire::mutate::Mutation::Truncate(bytes)
+fn truncate(bytes: usize) -> diverge_protocol::wire::mutate::Mutation {
+    diverge_protocol::wire::mutate::Mutation::Truncate(bytes)
 }

@@ -3,10 +3,12 @@
 use proptest::prelude::*;
 
 use super::text::{self, json, object};
-use crate::wire::channel::{DEQUEUE, ENQUEUE, READ, TRANSFER, WRITE};
-use crate::wire::profile::{ClientChannel, DequeueKind, EnqueueKind, RequestKind, SchemaKind};
-use crate::wire::request::{BEGIN, RUN};
-use crate::wire::{Profile, credential_payload};
+use diverge_protocol::wire::channel::{DEQUEUE, ENQUEUE, READ, TRANSFER, WRITE};
+use diverge_protocol::wire::profile::{
+    ClientChannel, DequeueKind, EnqueueKind, RequestKind, SchemaKind,
+};
+use diverge_protocol::wire::request::{BEGIN, RUN};
+use diverge_protocol::wire::{Profile, credential_payload};
 
 /// Payloads of run requests that are well formed; whether their mounts make sense is another matter.
 pub fn run_request() -> BoxedStrategy<Vec<u8>> {

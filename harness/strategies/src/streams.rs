@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{agent_event, text};
-use crate::wire::agent_event::EventRevision;
-use crate::wire::chunk::CHUNK;
+use diverge_protocol::wire::agent_event::EventRevision;
+use diverge_protocol::wire::chunk::CHUNK;
 
 /// Streams of AgentEvents that are well formed and in order: text, tool uses with at most one result each, a cost and
 /// the end. Each event is one line.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use diverge_protocol::rules::{Checkers, EventStream, Violation};
-use diverge_protocol::strategies::{self, Valid};
 use diverge_protocol::transcript::{LinkKind, Role, Transcript, What};
 use diverge_protocol::wire::agent_event::{self, AgentEvent, EventRevision};
 use diverge_protocol::wire::begin::BeginResponse;
@@ -19,6 +18,7 @@ use diverge_protocol::wire::surface::Surface;
 use diverge_protocol::wire::{
     Frame, FrameType, Profile, credential_payload, leaves_open, read_credential,
 };
+use diverge_strategies::{self as strategies, Valid};
 use proptest::prelude::*;
 use proptest::strategy::Union;
 
