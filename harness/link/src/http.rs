@@ -36,7 +36,7 @@ pub struct Call {
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// Nothing accepts at that address.
-    #[error("no connection: {0}")]
+    #[error("no connection: {}", .0.kind())]
     Unreachable(io::Error),
     /// The call itself is none: a path or a type that HTTP does not know.
     #[error("the call cannot be written: {0}")]
