@@ -14,8 +14,8 @@ const JOBS: usize = 16;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Most mutants wait for what never comes, which costs time and no work; two at a time is what two cores take.
-    arguments.test_threads = arguments.test_threads.or(Some(2));
+    // Many mutants wait for what never comes, which costs time and no work: a third keeps two cores busy.
+    arguments.test_threads = arguments.test_threads.or(Some(3));
     let mut trials = Vec::new();
     for kind in kinds::all().iter().copied() {
         let entries = Arc::new(kind.entries().expect("the built-in scenarios load"));
