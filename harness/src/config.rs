@@ -8,6 +8,8 @@ use diverge_protocol::scenario::{Fixture, replace};
 use diverge_protocol::toml_fault::TomlFault;
 use serde::{Deserialize, Deserializer, de};
 
+use crate::files;
+
 /// `conformance.toml`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -61,7 +63,7 @@ impl Config {
     /// When it cannot be read, or the first thing wrong with it.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+        let text = files::read(path).map_err(|error| ConfigError::Unreadable {
             path: shown.clone(),
             error,
         })?;

@@ -1,9 +1,31 @@
-//! Writing files so that whoever reads one, at whatever moment, finds it whole.
+//! Reading files that people write, and writing files so that whoever reads one, at whatever moment, finds it whole.
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// The longest file that a person may have written, in bytes.
+const LONGEST: u64 = 8 << 20;
+
+/// What such a file says.
+///
+/// # Errors
+/// When it cannot be read, is no text, or is too long for one.
+pub(crate) fn read(path: &Path) -> io::Result<String> {
+    let mut text = Vec::new();
+    let count = fs::File::open(path)?
+        .take(LONGEST + 1)
+        .read_to_end(&mut text)?;
+    if count as u64 > LONGEST {
+        let why = format!(
+            "it is longer than {} MiB, which no such file is",
+            LONGEST >> 20
+        );
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    String::from_utf8(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
 
 /// Puts `content` in the place of the file at `path` at once. What is no regular file is written to as it is.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {

@@ -1,8 +1,6 @@
 //! The scenarios that come with the harness, and those that a user names.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +11,7 @@ use diverge_protocol::scenario::{Iut, Located, Mistake, MistakeKind, Scenario, S
 use globset::Glob;
 use include_dir::{Dir, include_dir};
 
+use crate::files;
 use crate::kinds::Selection;
 
 static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../scenarios");
@@ -48,12 +47,6 @@ pub enum SelectError {
     /// The file holds fragments alone.
     #[error("{0} holds no scenario, so there is nothing to play")]
     NoScenario(String),
-    /// The file is longer than any scenario file.
-    #[error("{path} is longer than {} MiB, which no scenario file is", LONGEST >> 20)]
-    TooLong {
-        /// As given.
-        path: String,
-    },
     /// The file cannot be read.
     #[error("could not read {path}: {error}")]
     Unreadable {
@@ -158,26 +151,16 @@ pub(crate) fn none_is_built_in<'a>(
     }
 }
 
-/// The longest scenario file that is read, in bytes.
-const LONGEST: u64 = 8 << 20;
-
 /// Reads a scenario file as it is.
 ///
 /// # Errors
 /// When it cannot be read, or is too long to be one.
 pub fn read(path: &Path) -> Result<Arc<Source>, SelectError> {
     let shown = path.display().to_string();
-    let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut text));
-    let unreadable = |error| SelectError::Unreadable {
+    let text = files::read(path).map_err(|error| SelectError::Unreadable {
         path: shown.clone(),
         error,
-    };
-    if read.map_err(unreadable)? as u64 > LONGEST {
-        return Err(SelectError::TooLong { path: shown });
-    }
-    let text = String::from_utf8(text)
-        .map_err(|error| unreadable(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+    })?;
     Ok(Arc::new(Source { path: shown, text }))
 }
 

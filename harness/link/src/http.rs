@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::header::{CONNECTION, CONTENT_TYPE, HOST};
@@ -18,6 +18,9 @@ use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
 pub use hyper::Method;
+
+/// The longest body that is read as a whole, in bytes.
+const LONGEST: usize = 64 << 20;
 
 /// What is asked of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +47,9 @@ pub enum CallError {
     /// The server ended the connection, or answered something that is no HTTP.
     #[error("the answer broke off: {0}")]
     Broken(String),
+    /// The body goes on beyond what is read of one.
+    #[error("the body is longer than {} MiB", LONGEST >> 20)]
+    TooLong,
     /// The body is no stream of events that can be read.
     #[error("no stream of events: {0}")]
     NoEvents(String),
@@ -151,13 +157,17 @@ impl Response {
         }
     }
 
-    /// The whole body.
+    /// The whole body, of 64 MiB at most.
     ///
     /// # Errors
-    /// When it breaks off.
+    /// When it breaks off, or is longer.
     pub async fn bytes(self) -> Result<Bytes, CallError> {
         let _driver = self.driver;
-        let body = self.body.collect().await.map_err(broken)?;
+        let body = Limited::new(self.body, LONGEST).collect().await;
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => CallError::TooLong,
+            false => CallError::Broken(error.to_string()),
+        })?;
         Ok(body.to_bytes())
     }
 
@@ -284,6 +294,17 @@ mod tests {
         assert_eq!(events.next().await.expect("an event"), Some("1".into()));
         drop(serving.await);
         assert!(matches!(events.next().await, Err(CallError::Broken(_))));
+    }
+
+    #[tokio::test]
+    async fn a_body_without_end_is_not_read_for_ever() {
+        let (address, serving) = served(b"HTTP/1.1 400 x\r\n\r\n").await;
+        let response = call(address, post("/register")).await.expect("an answer");
+        let mut stream = serving.await.expect("served").stream;
+        let endless =
+            tokio::spawn(async move { while stream.write_all(&[b'x'; 1 << 16]).await.is_ok() {} });
+        assert!(matches!(response.bytes().await, Err(CallError::TooLong)));
+        endless.await.expect("the connection is ended");
     }
 
     #[tokio::test]

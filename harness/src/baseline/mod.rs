@@ -20,7 +20,6 @@ mod bless;
 mod file;
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +29,7 @@ use jiff::civil::Date;
 
 use self::bless::Fresh;
 pub use self::file::{Entry, FileError, FileFault};
+use crate::files;
 use crate::report::{Heading, Mask};
 use crate::verdict::{Expectation, Outcome, Verdict};
 
@@ -184,8 +184,8 @@ impl Baseline {
     /// When it cannot be read, or the first thing wrong with it.
     pub fn load(path: &Path) -> Result<Self, BaselineError> {
         let shown = path.display().to_string();
-        let text = fs::read_to_string(path)
-            .map_err(|error| BaselineError::Unreadable { path: shown, error })?;
+        let text =
+            files::read(path).map_err(|error| BaselineError::Unreadable { path: shown, error })?;
         Self::of(path, text)
     }
 
@@ -369,7 +369,7 @@ impl Baseline {
                 };
                 let text =
                     bless::rewrite(&self.text, &gone, &blessing.fresh).map_err(&unwritable)?;
-                crate::files::replace(&self.path, text.as_bytes())
+                files::replace(&self.path, text.as_bytes())
                     .map_err(|error| unwritable(error.to_string()))?;
             }
             findings.retain(|finding| finding.trouble == Trouble::Expired);

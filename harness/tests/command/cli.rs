@@ -302,7 +302,13 @@ fn running(marker: &str) -> bool {
 
 #[test]
 fn an_interrupted_run_leaves_no_process_behind() {
-    let marker = format!("interrupted-{}", std::process::id());
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        is_gone_after(signal);
+    }
+}
+
+fn is_gone_after(signal: &str) {
+    let marker = format!("interrupted{signal}-{}", std::process::id());
     // A provider that never listens keeps the run waiting for it.
     let command = format!("sh -c 'sleep 600 & wait' {marker}");
     let mut run = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
@@ -316,7 +322,7 @@ fn an_interrupted_run_leaves_no_process_behind() {
         std::thread::yield_now();
     }
     let interrupted = Command::new("kill")
-        .args(["-INT", &run.id().to_string()])
+        .args([signal, &run.id().to_string()])
         .status();
     assert!(interrupted.expect("kill runs").success());
     assert_eq!(run.wait().expect("it ends").code(), Some(1));

@@ -218,15 +218,18 @@ fn a_scenario_file_without_scenarios_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_too_long_for_scenarios_is_not_read_to_its_end() {
-    for file in ["/dev/zero", "/dev/urandom"] {
-        let output = conformance(&["lint", file]);
-        assert_eq!(code(&output), 2);
-        assert!(
-            complaint(&output).contains("longer than 8 MiB"),
-            "{}",
-            complaint(&output)
-        );
+fn a_file_without_end_is_not_read_for_ever() {
+    let commands: [&[&str]; 4] = [
+        &["lint", "/dev/zero"],
+        &["run", "provider", "--config", "/dev/zero"],
+        &["run", "provider", "--baseline", "/dev/zero"],
+        &["run", "provider", "--revision", "/dev/zero"],
+    ];
+    for command in commands {
+        let output = conformance(command);
+        assert_eq!(code(&output), 2, "{command:?}");
+        let complaint = complaint(&output);
+        assert!(complaint.contains("longer than 8 MiB"), "{complaint}");
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::super::complain;
 use crate::cli::{DiffArgs, Format};
 use crate::diff::{self, Changes, Tag};
+use crate::files;
 use crate::report::style::{self, BAD, GOOD, ODD, QUIET, STRONG, paint, say, wrap};
 use crate::verdict::Exit;
 
@@ -47,7 +48,7 @@ fn named(name: &str, revisions: &mut Revisions) -> Result<String, String> {
     if !is_file {
         return Ok(name.to_owned());
     }
-    let text = std::fs::read_to_string(path)
+    let text = files::read(path)
         .map_err(|error| format!("could not read the revision {name}: {error}"))?;
     revisions
         .add(&text)

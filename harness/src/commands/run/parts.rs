@@ -11,6 +11,7 @@ use super::replay::replay;
 use crate::cli::{EventsRevisionArg, PlayedRevision, RunArgs};
 use crate::codec::generate::Cases;
 use crate::config::Config;
+use crate::files;
 use crate::iut::{Plug, PlugError};
 use crate::kinds::{self, Kind, Selection, Setting, Trial};
 use crate::order::{Order, Repeated};
@@ -32,7 +33,7 @@ fn revision(args: &RunArgs) -> Result<Option<Revision>, String> {
         Some(PlayedRevision::File(path)) => path,
     };
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = files::read(path).map_err(|error| {
         format!("no revision is called `{shown}`: there are `path` and `scope`, and no file could be read: {error}")
     })?;
     let spoken = Revisions::speak(&text).map_err(|error| format!("{shown}: {error}"))?;
