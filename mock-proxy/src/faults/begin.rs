@@ -6,7 +6,7 @@ use diverge_protocol::wire::{Frame, FrameType};
 use serde_json::Value;
 
 use super::requests::{is_begin, opens};
-use crate::answers::{declared, is_json, is_success};
+use crate::answers::{declared, is_success};
 use crate::fault::{
     Fault, after, before, change_body, change_word, double, extra_call, fault, lose, on, on_call,
     on_word, rewrite,
@@ -198,31 +198,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "refusal-text-raw",
         "proxy.begin.refusal-no-json",
         "tells the text of a refusal as it is, though it is no JSON",
-        || {
-            rewrite(
-                Flow::ToHost,
-                early_error,
-                |message| match super::refusal_in_words(message.body()) {
-                    Some(text) => format!("\x01{text}").into(),
-                    None => message.frame.payload.clone(),
-                },
-            )
-        },
+        || super::words_raw(early_error),
     ),
     fault(
         "refusal-text-unanswered",
         "proxy.begin.refusal-no-json",
         "does not tell of a refusal that is no JSON",
-        || {
-            on_word(Endpoint::Register, |heard, next| {
-                let silent = heard
-                    .answer()
-                    .is_some_and(|(status, body)| !is_success(status) && !is_json(body));
-                if !silent {
-                    next.push(heard.pass());
-                }
-            })
-        },
+        || super::words_unanswered(Endpoint::Register),
     ),
     fault(
         "register-body-unread",

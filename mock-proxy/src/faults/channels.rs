@@ -181,19 +181,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "unreadable-enqueue-error",
         "proxy.channel.unreadable-enqueue",
         "answers an enqueue that cannot be read with an error",
-        || {
-            before(
-                Flow::ToHost,
-                |message| finishes(message, is_unreadable_enqueue),
-                |message| {
-                    vec![message.tell(
-                        FrameType::ChannelResponse,
-                        message.frame.channel,
-                        "\x02null",
-                    )]
-                },
-            )
-        },
+        || error_for(is_unreadable_enqueue),
     ),
     fault(
         "unreadable-enqueue-unanswered",
@@ -225,47 +213,19 @@ pub(super) const FAULTS: &[Fault] = &[
         "unreadable-enqueue-run",
         "proxy.channel.unreadable-no-call",
         "puts an enqueue that cannot be read to the agent server",
-        || {
-            on(Flow::FromHost, |message, next| {
-                if message.opens(Enqueue) && is_unreadable_enqueue(&message.frame.payload) {
-                    let body = message.frame.payload.slice(1..);
-                    next.push(extra_call(message.view, Endpoint::Run, body));
-                }
-                next.push(message.pass());
-            })
-        },
+        || put_to_agent(is_unreadable_enqueue, Endpoint::Run),
     ),
     fault(
         "unreadable-dequeue-error",
         "proxy.channel.unreadable-dequeue",
         "answers a dequeue that cannot be read with an error",
-        || {
-            before(
-                Flow::ToHost,
-                |message| finishes(message, is_unreadable_dequeue),
-                |message| {
-                    vec![message.tell(
-                        FrameType::ChannelResponse,
-                        message.frame.channel,
-                        "\x02null",
-                    )]
-                },
-            )
-        },
+        || error_for(is_unreadable_dequeue),
     ),
     fault(
         "unreadable-dequeue-asked",
         "proxy.channel.unreadable-dequeue",
         "puts a dequeue that cannot be read to the agent server",
-        || {
-            on(Flow::FromHost, |message, next| {
-                if message.opens(Dequeue) && is_unreadable_dequeue(&message.frame.payload) {
-                    let body = message.frame.payload.slice(1..);
-                    next.push(extra_call(message.view, Endpoint::Dequeue, body));
-                }
-                next.push(message.pass());
-            })
-        },
+        || put_to_agent(is_unreadable_dequeue, Endpoint::Dequeue),
     ),
     fault(
         "dequeue-list-taken",
@@ -426,6 +386,29 @@ fn finishes(message: &Message<'_>, when: fn(&[u8]) -> bool) -> bool {
     message.flow == Flow::ToHost
         && message.part == Part::AnswerFinish
         && open().is_some_and(|ask| when(ask))
+}
+
+/// Answers a channel whose ask is such with an error, before it is finished.
+fn error_for(such: fn(&[u8]) -> bool) -> Box<dyn Intercept> {
+    before(
+        Flow::ToHost,
+        move |message| finishes(message, such),
+        |message| {
+            let channel = message.frame.channel;
+            vec![message.tell(FrameType::ChannelResponse, channel, "\x02null")]
+        },
+    )
+}
+
+/// Puts an ask that is such to the agent server.
+fn put_to_agent(such: fn(&[u8]) -> bool, endpoint: Endpoint) -> Box<dyn Intercept> {
+    on(Flow::FromHost, move |message, next| {
+        if message.frame.kind == FrameType::ChannelRequest && such(&message.frame.payload) {
+            let body = message.frame.payload.slice(1..);
+            next.push(extra_call(message.view, endpoint, body));
+        }
+        next.push(message.pass());
+    })
 }
 
 fn is_unreadable_enqueue(ask: &[u8]) -> bool {

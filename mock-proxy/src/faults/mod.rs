@@ -7,9 +7,10 @@ use bytes::Bytes;
 use diverge_protocol::wire::{Frame, FrameType};
 use serde_json::Value;
 
-use crate::fault::{Fault, Intercept, Step, change_call, on_input};
+use crate::answers::{is_json, is_success};
+use crate::fault::{Fault, Intercept, Step, change_call, on_input, on_word, rewrite};
 use crate::policy::{Call, Endpoint, HostId, Input, Output};
-use crate::view::View;
+use crate::view::{Flow, Message, View};
 
 mod begin;
 mod channels;
@@ -72,6 +73,31 @@ fn refusal_in_words(error: &[u8]) -> Option<String> {
     let error: Value = serde_json::from_slice(error).ok()?;
     error["status"].as_u64()?;
     error["error"].as_str().map(str::to_owned)
+}
+
+/// Tells the text of a refusal that is no JSON as it is, in the messages that `refuses` is true of.
+fn words_raw(refuses: fn(&Message<'_>) -> bool) -> Box<dyn Intercept> {
+    rewrite(Flow::ToHost, refuses, |message| {
+        match (
+            message.frame.payload.first(),
+            refusal_in_words(message.body()),
+        ) {
+            (Some(first), Some(text)) => [&[*first], text.as_bytes()].concat().into(),
+            _ => message.frame.payload.clone(),
+        }
+    })
+}
+
+/// Does not tell of a refusal by that endpoint that is no JSON.
+fn words_unanswered(endpoint: Endpoint) -> Box<dyn Intercept> {
+    on_word(endpoint, |heard, next| {
+        let silent = heard
+            .answer()
+            .is_some_and(|(status, body)| !is_success(status) && !is_json(body));
+        if !silent {
+            next.push(heard.pass());
+        }
+    })
 }
 
 /// Says that the bodies of the calls of that endpoint are text.

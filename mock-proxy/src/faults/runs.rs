@@ -7,7 +7,7 @@ use diverge_protocol::wire::profile::BeginChannel::Enqueue;
 use diverge_protocol::wire::{FrameType, Profile};
 use serde_json::{Value, json};
 
-use crate::answers::{is_json, is_success};
+use crate::answers::is_success;
 use crate::fault::{
     Fault, Intercept, Step, change_body, extra_call, fault, lose, on, on_call, on_output, on_word,
     rewrite,
@@ -97,31 +97,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "run-refusal-text-raw",
         "proxy.run.refused-no-json",
         "tells the text of a run's refusal as it is, though it is no JSON",
-        || {
-            rewrite(
-                Flow::ToHost,
-                fails,
-                |message| match super::refusal_in_words(message.body()) {
-                    Some(text) => format!("\x02{text}").into(),
-                    None => message.frame.payload.clone(),
-                },
-            )
-        },
+        || super::words_raw(fails),
     ),
     fault(
         "run-refusal-text-unanswered",
         "proxy.run.refused-no-json",
         "does not tell of a run's refusal that is no JSON",
-        || {
-            on_word(Endpoint::Run, |heard, next| {
-                let silent = heard
-                    .answer()
-                    .is_some_and(|(status, body)| !is_success(status) && !is_json(body));
-                if !silent {
-                    next.push(heard.pass());
-                }
-            })
-        },
+        || super::words_unanswered(Endpoint::Run),
     ),
     fault(
         "run-as-text",

@@ -249,29 +249,14 @@ impl Player<'_> {
         if args.number.is_none() {
             link.next_scope += 1;
         }
-        let count = link.generations.entry(scope).or_default();
-        let generation = *count;
-        *count += 1;
+        let generation = link.generation(scope);
         // A run whose name is given away again is over and read, or still to be told apart by its number.
         self.stage
             .runs
             .retain(|run| run.name != name || run.finished.is_none() || !run.main.is_empty());
-        self.stage.runs.push(Run {
-            name,
-            client,
-            scope,
-            generation,
-            token,
-            proxy: None,
-            main: Default::default(),
-            responses_read: 0,
-            finished: None,
-            requests: Default::default(),
-            answers: Default::default(),
-            channels: Default::default(),
-            next_channel: 1,
-            proxy_ended: false,
-        });
+        self.stage
+            .runs
+            .push(Run::asked(name, client, (scope, generation), token));
         let frame = Frame::new(
             FrameType::Request,
             scope,

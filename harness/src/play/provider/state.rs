@@ -58,6 +58,15 @@ pub(super) struct ClientLink {
     pub next_scope: u32,
 }
 
+impl ClientLink {
+    /// How many run requests went out under this scope number before; one more does now.
+    pub(super) fn generation(&mut self, scope: u32) -> u32 {
+        let count = self.generations.entry(scope).or_default();
+        *count += 1;
+        *count - 1
+    }
+}
+
 /// A connection to the mock proxy.
 #[derive(Debug)]
 pub(super) struct ProxyLink {
@@ -95,6 +104,33 @@ pub(super) struct Run {
     pub next_channel: u32,
     /// The proxy ended the run: begin error, finish or close.
     pub proxy_ended: bool,
+}
+
+impl Run {
+    /// One that is asked for now, under this scope number and generation of it.
+    pub(super) fn asked(
+        name: String,
+        client: usize,
+        (scope, generation): (u32, u32),
+        token: Option<String>,
+    ) -> Self {
+        Self {
+            name,
+            client,
+            scope,
+            generation,
+            token,
+            proxy: None,
+            main: Default::default(),
+            responses_read: 0,
+            finished: None,
+            requests: Default::default(),
+            answers: Default::default(),
+            channels: Default::default(),
+            next_channel: 1,
+            proxy_ended: false,
+        }
+    }
 }
 
 /// Who opened a channel that a step names.

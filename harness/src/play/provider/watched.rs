@@ -156,26 +156,10 @@ impl Stage<'_> {
     fn note_ask(&mut self, at: usize, frame: Frame) {
         match frame.kind {
             FrameType::Request => {
-                let generations = &mut self.clients[at].generations;
-                let count = generations.entry(frame.scope).or_default();
-                let generation = *count;
-                *count += 1;
-                self.runs.push(Run {
-                    name: DEFAULT_RUN.to_owned(),
-                    client: at,
-                    scope: frame.scope,
-                    generation,
-                    token: Some(self.claim.token()),
-                    proxy: None,
-                    main: Default::default(),
-                    responses_read: 0,
-                    finished: None,
-                    requests: Default::default(),
-                    answers: Default::default(),
-                    channels: Default::default(),
-                    next_channel: 1,
-                    proxy_ended: false,
-                });
+                let generation = self.clients[at].generation(frame.scope);
+                let (name, token) = (DEFAULT_RUN.to_owned(), Some(self.claim.token()));
+                let run = Run::asked(name, at, (frame.scope, generation), token);
+                self.runs.push(run);
             }
             FrameType::ChannelRequest => {
                 let channel = Channel::new(Opener::Client, frame.channel, frame.payload);
