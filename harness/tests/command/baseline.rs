@@ -1,9 +1,9 @@
 //! Baselines, shards, repetitions and seeds from outside.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
-use serde_json::Value;
+use super::program::{code, conformance, lines};
 
 const FAILS: &str = "provider/streams/word-by-word";
 const BLAMED: &str = "run.active.bare";
@@ -13,23 +13,7 @@ fn run(more: &[&str]) -> Output {
 }
 
 fn run_as(format: &str, more: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
-        .args(["run", "provider"])
-        .args(["--format", format])
-        .args(more)
-        .output()
-        .expect("the binary starts")
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("the binary exits by itself")
-}
-
-fn lines(output: &Output) -> Vec<Value> {
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
-        .collect()
+    conformance(&[&["run", "provider", "--format", format], more].concat())
 }
 
 /// Plays the streams, and something without a run, on a provider that breaks `run.active.bare` or on one that conforms.

@@ -4,25 +4,17 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_diverge-conformance");
+use super::program::{PROGRAM, conformance, lines};
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(PROGRAM)
-        .args(["run", "chain", "--format", "jsonl"])
-        .args(arguments)
-        .output()
-        .expect("the binary starts")
+    conformance(&[&["run", "chain", "--format", "jsonl"], arguments].concat())
 }
 
 /// The results of a run's scenarios.
 fn results(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8(output.stdout.clone()).expect("it is text");
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("it is JSON"));
+    let mut lines = lines(output);
+    lines.retain(|line| line["event"] == "scenario");
     lines
-        .filter(|line: &Value| line["event"] == "scenario")
-        .collect()
 }
 
 #[test]

@@ -1,28 +1,17 @@
 //! `check` from outside: streams of agent events from files and from standard input.
 
 use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+
+use super::program::{PROGRAM, fed};
 
 fn check(arguments: &[&str], input: &str) -> (Option<i32>, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
-        .arg("check")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let mut stdin = child.stdin.take().expect("it has an input");
-    // A program that reads no input ends before it is written.
-    let _ = stdin.write_all(input.as_bytes());
-    drop(stdin);
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = child.wait_with_output().expect("it ends");
-    let text = [stdout, stderr].concat();
-    (status.code(), String::from_utf8(text).expect("UTF-8"))
+    let output = fed(&[&["check"], arguments].concat(), input.as_bytes());
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.code(),
+        String::from_utf8(text).expect("UTF-8"),
+    )
 }
 
 const TEXT: &str = r#"{"type":"assistant_text","delta":"so"}"#;
@@ -105,7 +94,7 @@ fn a_file_that_there_is_not_exits_2() {
 fn recorded(mutant: Option<&str>, scenario: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("there is room");
     let (iut, _) = scenario.split_once('/').expect("an id");
-    let mut run = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"));
+    let mut run = Command::new(PROGRAM);
     run.args(["run", iut, "--scenario", scenario, "--transcripts"])
         .arg(directory.path())
         .stdout(Stdio::null());

@@ -6,23 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn conformance(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
-        .args(arguments)
-        .output()
-        .expect("the binary starts")
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("the binary exits by itself")
-}
-
-fn lines(output: &Output) -> Vec<Value> {
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
-        .collect()
-}
+use super::program::{PROGRAM, code, conformance, lines};
 
 fn scenario_file(text: &str) -> tempfile::NamedTempFile {
     let mut file = tempfile::Builder::new()
@@ -258,8 +242,7 @@ fn a_credential_turns_up_in_no_output() {
 
 #[test]
 fn a_launched_provider_is_judged_and_leaves_nothing_behind() {
-    let provider =
-        env!("CARGO_BIN_EXE_diverge-conformance").replace("diverge-conformance", "mock-provider");
+    let provider = PROGRAM.replace("diverge-conformance", "mock-provider");
     if !std::path::Path::new(&provider).exists() {
         let built = Command::new(env!("CARGO"))
             .args(["build", "-p", "mock-provider", "--bin", "mock-provider"])
@@ -311,7 +294,7 @@ fn is_gone_after(signal: &str) {
     let marker = format!("interrupted{signal}-{}", std::process::id());
     // A provider that never listens keeps the run waiting for it.
     let command = format!("sh -c 'sleep 600 & wait' {marker}");
-    let mut run = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+    let mut run = Command::new(PROGRAM)
         .args(["run", "provider", "--launch", &command])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())

@@ -6,22 +6,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-const HARNESS: &str = env!("CARGO_BIN_EXE_diverge-conformance");
+use super::program::{PROGRAM, conformance, lines};
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(HARNESS)
-        .args([&["run", "client"], arguments].concat())
-        .output()
-        .expect("the binary starts")
+    conformance(&[&["run", "client"], arguments].concat())
 }
 
 /// Judges the in-tree client, or a form of it, launched as a program.
 fn launched(form: &str, more: &[&str]) -> (Option<i32>, Vec<Value>) {
-    let command = format!("{HARNESS} client {form}");
+    let command = format!("{PROGRAM} client {form}");
     let output = run(&[&["--launch", &command, "--format", "jsonl"], more].concat());
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = |line: &str| serde_json::from_str(line).expect("every line is JSON");
-    (output.status.code(), text.lines().map(line).collect())
+    (output.status.code(), lines(&output))
 }
 
 #[test]
@@ -130,7 +125,7 @@ fragments:
 fn an_interrupted_run_leaves_no_client_behind() {
     let marker = format!("interrupted-client-{}", std::process::id());
     let command = format!("sh -c 'sleep 600 & wait' {marker}");
-    let mut run = Command::new(HARNESS)
+    let mut run = Command::new(PROGRAM)
         .args(["run", "client", "--launch", &command])
         .stdout(Stdio::null())
         .stderr(Stdio::null())

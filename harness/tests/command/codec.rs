@@ -1,25 +1,17 @@
 //! `run codec` from outside: codecs in this tree and programs that are launched.
 
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_diverge-conformance");
+use super::program::{PROGRAM, code, conformance, lines};
 
-fn run(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
-    let Output { status, stdout, .. } = Command::new(BINARY)
-        .args(["run", "codec", "--format", "jsonl"])
-        .args(arguments)
-        .output()
-        .expect("the binary starts");
-    let text = String::from_utf8(stdout).expect("UTF-8");
-    let read = |line| serde_json::from_str(line).expect("every line is JSON");
-    (status.code(), text.lines().map(read).collect())
+fn run(arguments: &[&str]) -> (i32, Vec<Value>) {
+    let output = conformance(&[&["run", "codec", "--format", "jsonl"], arguments].concat());
+    (code(&output), lines(&output))
 }
 
 /// A command that puts what our codec writes through a script of `sed`.
 fn through(script: &str) -> String {
-    format!("sh -c '\"{BINARY}\" codec | sed \"{script}\"'")
+    format!("sh -c '\"{PROGRAM}\" codec | sed \"{script}\"'")
 }
 
 fn failed(lines: &[Value]) -> Vec<&Value> {
@@ -34,10 +26,10 @@ fn says(result: &Value, part: &str) -> bool {
 
 #[test]
 fn the_reference_conforms_in_this_tree_and_launched() {
-    let launched = format!("{BINARY} codec");
+    let launched = format!("{PROGRAM} codec");
     for arguments in [&[][..], &["--launch", &launched]] {
         let (code, lines) = run(arguments);
-        assert_eq!(code, Some(0), "{:?}", lines.last());
+        assert_eq!(code, 0, "{:?}", lines.last());
         let (summary, results) = lines.split_last().expect("a summary");
         assert_eq!(summary["pass"], results.len());
         assert!(results.len() > 300, "{}", results.len());
@@ -76,7 +68,7 @@ fn a_program_that_misjudges_five_payloads_is_told_which_and_why() {
     ];
     let lies: Vec<String> = wrong.iter().map(|(id, ..)| broken_line(id)).collect();
     let program = format!(
-        "tee \"$0.asked\" | \"{BINARY}\" codec > \"$0.said\"\n\
+        "tee \"$0.asked\" | \"{PROGRAM}\" codec > \"$0.said\"\n\
          paste -d \"|\" \"$0.asked\" \"$0.said\" | while IFS='|' read -r asked said; do\n\
          case \"$asked\" in {}) echo accept chunk;; *) echo \"$said\";; esac\n\
          done\n",
@@ -89,7 +81,7 @@ fn a_program_that_misjudges_five_payloads_is_told_which_and_why() {
     let script = folder.path().join("codec.sh");
     std::fs::write(&script, program).expect("it is written");
     let (code, lines) = run(&["--launch", &format!("sh {}", script.display())]);
-    assert_eq!(code, Some(1), "{:?}", lines.last());
+    assert_eq!(code, 1, "{:?}", lines.last());
     let failed = failed(&lines);
     assert_eq!(failed.len(), wrong.len(), "{failed:#?}");
     for ((id, requirement, why), line) in wrong.iter().zip(&lies) {
@@ -103,11 +95,7 @@ fn a_program_that_misjudges_five_payloads_is_told_which_and_why() {
 
 /// The line that asks about a scenario's broken payload.
 fn broken_line(id: &str) -> String {
-    let Output { stdout, .. } = Command::new(BINARY)
-        .args(["explain", id])
-        .output()
-        .expect("the binary starts");
-    let text = String::from_utf8(stdout).expect("UTF-8");
+    let text = String::from_utf8(conformance(&["explain", id]).stdout).expect("UTF-8");
     let mut lines = text
         .lines()
         .skip_while(|line| !line.contains("must be rejected"));
@@ -121,7 +109,7 @@ fn broken_line(id: &str) -> String {
 #[test]
 fn a_line_that_is_no_answer_is_named() {
     let (code, lines) = run(&["--launch", &through("s/^reject$/malformed/")]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     let failed = failed(&lines);
     assert_eq!(failed.len(), lines.len() - 1);
     assert!(
@@ -139,7 +127,7 @@ fn a_line_that_is_no_answer_is_named() {
 #[test]
 fn another_kind_is_named() {
     let (code, lines) = run(&["--launch", &through("s/^accept usage$/accept tokens/")]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     let failed = failed(&lines);
     assert!(!failed.is_empty());
     for result in failed {
@@ -164,7 +152,7 @@ fn a_count_that_does_not_fit_makes_all_answers_worthless() {
         let (code, lines) = run(&["--launch", &through(script)]);
         assert_eq!(
             (code, lines.last().map(|it| it["pass"].clone())),
-            (Some(1), Some(0.into())),
+            (1, Some(0.into())),
             "{script}"
         );
         assert!(
@@ -183,9 +171,9 @@ fn a_count_that_does_not_fit_makes_all_answers_worthless() {
 
 #[test]
 fn a_program_that_dies_of_one_payload_fails_by_that_alone() {
-    let dying = format!("{BINARY} codec codec-dies-of-deep-ones");
+    let dying = format!("{PROGRAM} codec codec-dies-of-deep-ones");
     let (code, lines) = run(&["--launch", &dying]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     let failed = failed(&lines);
     assert!(!failed.is_empty() && failed.len() < 12, "{failed:#?}");
     for result in failed {
@@ -205,7 +193,7 @@ fn a_program_that_hangs_is_ended_and_told() {
     let (code, lines) = run(&["--launch", "sleep 600", "--patience", "200"]);
     assert_eq!(
         (code, lines.last().map(|it| it["pass"].clone())),
-        (Some(1), Some(0.into()))
+        (1, Some(0.into()))
     );
     assert!(
         lines.iter().any(|it| says(it, "no answer within 200 ms")),
@@ -227,7 +215,7 @@ fn a_program_that_knows_nothing_passes_nothing() {
         let (code, lines) = run(&["--launch", command, "--patience", "500"]);
         assert_eq!(
             (code, lines.last().map(|it| it["pass"].clone())),
-            (Some(1), Some(0.into())),
+            (1, Some(0.into())),
             "{command}"
         );
     }
@@ -236,34 +224,29 @@ fn a_program_that_knows_nothing_passes_nothing() {
 #[test]
 fn a_program_that_cannot_be_started_exits_4() {
     for command in ["/nonexistent/codec", "false", "sh -c 'exit 3'"] {
-        assert_eq!(run(&["--launch", command]).0, Some(4), "{command}");
+        assert_eq!(run(&["--launch", command]).0, 4, "{command}");
     }
 }
 
 #[test]
 fn scenarios_are_selected_by_glob_and_read_from_a_file() {
-    let (code, lines) = run(&["--scenario", "codec/refusals/as-array"]);
-    assert_eq!((code, lines.len()), (Some(0), 6));
-    assert_eq!(run(&["--scenario", "codec/no/such"]).0, Some(2));
+    let (exit, lines) = run(&["--scenario", "codec/refusals/as-array"]);
+    assert_eq!((exit, lines.len()), (0, 6));
+    assert_eq!(run(&["--scenario", "codec/no/such"]).0, 2);
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("mine.yaml");
     let text = "iut: codec\nscenarios:\n  - id: codec/mine/one\n    title: Mine\n    requirement: codec.object.required\n    \
         frame: run-response\n    kind: id\n    payload: '0 {\"id\":\"c\"}'\n    broken: drop /id\n    rule: member.missing\n";
     std::fs::write(&file, text).expect("it is written");
     let path = file.display().to_string();
-    let (code, lines) = run(&["--scenario", &path]);
-    assert_eq!((code, lines.len()), (Some(0), 2), "{lines:?}");
+    let (exit, lines) = run(&["--scenario", &path]);
+    assert_eq!((exit, lines.len()), (0, 2), "{lines:?}");
     assert_eq!(lines[0]["id"], "codec/mine/one");
-    let lint = |path: &str| {
-        Command::new(BINARY)
-            .args(["lint", path])
-            .output()
-            .expect("the binary starts")
-    };
-    assert_eq!(lint(&path).status.code(), Some(0));
+    let lint = |path: &str| conformance(&["lint", path]);
+    assert_eq!(code(&lint(&path)), 0);
     std::fs::write(&file, text.replace("drop /id", "set /id 1")).expect("it is written");
     let linted = lint(&path);
-    assert_eq!(linted.status.code(), Some(2));
+    assert_eq!(code(&linted), 2);
     let told = String::from_utf8_lossy(&linted.stderr).into_owned();
     assert!(
         told.contains("mine.yaml:3:5") && told.contains("breaks string.expected"),
@@ -275,7 +258,7 @@ fn scenarios_are_selected_by_glob_and_read_from_a_file() {
 fn generated_cases_follow_from_their_seed_and_the_reference_is_right_about_all() {
     let arguments = ["--cases", "400", "--seed", "5"];
     let (code, lines) = run(&arguments);
-    assert_eq!(code, Some(0), "{:?}", lines.last());
+    assert_eq!(code, 0, "{:?}", lines.last());
     let ids = |lines: &[Value]| -> Vec<String> {
         let ids = lines.iter().filter_map(|it| it["id"].as_str());
         let ids = ids.filter(|id| id.starts_with("codec/generated/"));
@@ -297,13 +280,13 @@ fn generated_cases_follow_from_their_seed_and_the_reference_is_right_about_all()
 fn a_generated_payload_that_is_misjudged_is_told_by_its_smallest_form() {
     let (code, lines) = run(&[
         "--launch",
-        &format!("{BINARY} codec codec-trailing"),
+        &format!("{PROGRAM} codec codec-trailing"),
         "--cases",
         "500",
         "--scenario",
         "codec/generated/path-run-request/*",
     ]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     let failed = failed(&lines);
     assert_eq!(failed.len(), 1, "{lines:#?}");
     assert_eq!(
@@ -324,7 +307,7 @@ fn a_generated_payload_that_is_misjudged_is_told_by_its_smallest_form() {
 fn a_program_that_knows_nothing_passes_nothing_that_is_generated() {
     for command in ["sed s/.*/reject/", "sed 's/.*/accept usage/'", "cat"] {
         let (code, lines) = run(&["--launch", command, "--cases", "300"]);
-        assert_eq!(code, Some(1));
+        assert_eq!(code, 1);
         assert_eq!(
             lines.last().map(|it| it["pass"].clone()),
             Some(0.into()),
@@ -335,17 +318,11 @@ fn a_program_that_knows_nothing_passes_nothing_that_is_generated() {
 
 #[test]
 fn cases_belong_to_codecs() {
-    let run = |arguments: &[&str]| {
-        Command::new(BINARY)
-            .args(arguments)
-            .output()
-            .expect("the binary starts")
-    };
     for arguments in [
         &["run", "--cases", "3"][..],
         &["run", "events", "--cases", "3"],
         &["run", "codec", "--seed", "3"],
     ] {
-        assert_eq!(run(arguments).status.code(), Some(2), "{arguments:?}");
+        assert_eq!(code(&conformance(arguments)), 2, "{arguments:?}");
     }
 }

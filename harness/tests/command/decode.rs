@@ -1,31 +1,16 @@
 //! `decode` from outside: every frame, every form of a secret, and input that no payload should be.
 
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
+
+use super::program::fed;
 
 /// A text that stands in secret places only.
 const PLANTED: &str = "planted-secret-7f3a";
 
 fn decode(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
-        .arg("decode")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let mut stdin = child.stdin.take().expect("it has an input");
-    let input = input.to_owned();
-    let writer = std::thread::spawn(move || {
-        // A program that ended early is judged by its output.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().expect("it ends");
-    writer.join().expect("the input is written");
-    output
+    fed(&[&["decode"], arguments].concat(), input)
 }
 
 fn hex(payload: &[u8]) -> String {

@@ -1,28 +1,20 @@
 //! `run events` from outside: emitters in this tree and programs that are launched.
 
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_diverge-conformance");
+use super::program::{PROGRAM, code, conformance, lines};
 
-fn run(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
-    let Output { status, stdout, .. } = Command::new(BINARY)
-        .args(["run", "events", "--format", "jsonl"])
-        .args(arguments)
-        .output()
-        .expect("the binary starts");
-    let text = String::from_utf8(stdout).expect("UTF-8");
-    let read = |line| serde_json::from_str(line).expect("every line is JSON");
-    (status.code(), text.lines().map(read).collect())
+fn run(arguments: &[&str]) -> (i32, Vec<Value>) {
+    let output = conformance(&[&["run", "events", "--format", "jsonl"], arguments].concat());
+    (code(&output), lines(&output))
 }
 
 #[test]
 fn the_reference_conforms_in_this_tree_and_launched() {
-    let launched = format!("{BINARY} emit-events");
+    let launched = format!("{PROGRAM} emit-events");
     for arguments in [&[][..], &["--launch", &launched]] {
         let (code, lines) = run(arguments);
-        assert_eq!(code, Some(0), "{lines:?}");
+        assert_eq!(code, 0, "{lines:?}");
         let (summary, results) = lines.split_last().expect("a summary");
         assert_eq!(summary["event"], "summary");
         assert_eq!(summary["pass"], results.len());
@@ -35,10 +27,10 @@ fn the_reference_conforms_in_this_tree_and_launched() {
 
 #[test]
 fn a_faulty_stream_is_told_which_requirement_it_breaks() {
-    let launched = format!("{BINARY} emit-events cost-twice");
+    let launched = format!("{PROGRAM} emit-events cost-twice");
     for arguments in [["--mutant", "cost-twice"], ["--launch", &launched]] {
         let (code, lines) = run(&arguments);
-        assert_eq!(code, Some(1));
+        assert_eq!(code, 1);
         let failed: Vec<_> = lines.iter().filter(|it| it["verdict"] == "fail").collect();
         assert_eq!(failed.len(), 1, "{lines:?}");
         assert_eq!(failed[0]["id"], "events/cost/cost-once");
@@ -57,7 +49,7 @@ fn a_program_that_writes_no_stream_passes_nothing() {
         let (code, lines) = run(&["--launch", command, "--patience", "300"]);
         assert_eq!(
             (code, lines.last().map(|it| it["pass"].clone())),
-            (Some(1), Some(0.into()))
+            (1, Some(0.into()))
         );
         if command == "true" {
             assert!(lines.iter().all(|it| it["verdict"] != "pass"), "{lines:?}");
@@ -70,8 +62,8 @@ fn a_program_that_writes_no_stream_passes_nothing() {
 
 #[test]
 fn a_program_that_cannot_be_started_or_only_fails_exits_4() {
-    assert_eq!(run(&["--launch", "/nonexistent/agent"]).0, Some(4));
-    assert_eq!(run(&["--launch", "false"]).0, Some(4));
+    assert_eq!(run(&["--launch", "/nonexistent/agent"]).0, 4);
+    assert_eq!(run(&["--launch", "false"]).0, 4);
 }
 
 #[test]
@@ -82,7 +74,7 @@ fn a_program_that_falls_silent_is_ended_and_told() {
         "--patience",
         "300",
     ]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     let told = |it: &Value| {
         it["message"]
             .as_str()
@@ -93,18 +85,18 @@ fn a_program_that_falls_silent_is_ended_and_told() {
 
 #[test]
 fn what_selects_nothing_exits_2() {
-    assert_eq!(run(&["--scenario", "events/no/such"]).0, Some(2));
-    assert_eq!(run(&["--mutant", "no-such"]).0, Some(2));
-    assert_eq!(run(&["--url", "ws://127.0.0.1:9/"]).0, Some(2));
+    assert_eq!(run(&["--scenario", "events/no/such"]).0, 2);
+    assert_eq!(run(&["--mutant", "no-such"]).0, 2);
+    assert_eq!(run(&["--url", "ws://127.0.0.1:9/"]).0, 2);
     let (code, lines) = run(&["--scenario", "events/cost/*"]);
-    assert_eq!((code, lines.len()), (Some(0), 4), "{lines:?}");
+    assert_eq!((code, lines.len()), (0, 4), "{lines:?}");
 }
 
 #[test]
 fn the_later_revision_is_judged_where_it_is_asked_for() {
-    let launched = format!("{BINARY} emit-events event-compaction");
+    let launched = format!("{PROGRAM} emit-events event-compaction");
     let (code, lines) = run(&["--launch", &launched]);
-    assert_eq!(code, Some(1), "{lines:?}");
+    assert_eq!(code, 1, "{lines:?}");
     let failed: Vec<_> = lines.iter().filter(|it| it["verdict"] == "fail").collect();
     assert_eq!(failed.len(), 1, "{lines:?}");
     assert_eq!(failed[0]["failed_requirement"], "events.known-type");
@@ -119,10 +111,10 @@ fn the_later_revision_is_judged_where_it_is_asked_for() {
         &["--mutant", "event-compaction"],
     ] {
         let (code, lines) = run(arguments);
-        assert_eq!(code, Some(0), "{lines:?}");
+        assert_eq!(code, 0, "{lines:?}");
     }
-    let told = format!("sh -c '{BINARY} emit-events event-$CONFORMANCE_REVISION'");
+    let told = format!("sh -c '{PROGRAM} emit-events event-$CONFORMANCE_REVISION'");
     let (code, lines) = run(&["--launch", &told, "--events-revision", "compaction"]);
-    assert_eq!(code, Some(0), "{lines:?}");
-    assert_eq!(run(&["--events-revision", "custom"]).0, Some(2));
+    assert_eq!(code, 0, "{lines:?}");
+    assert_eq!(run(&["--events-revision", "custom"]).0, 2);
 }

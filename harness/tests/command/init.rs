@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use diverge_conformance::config::Config;
 
 fn init(directory: &Path, arguments: &[&str]) -> (Output, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+    let output = Command::new(super::program::PROGRAM)
         .args(["init", "--directory"])
         .arg(directory)
         .args(arguments)

@@ -10,6 +10,7 @@ mod decode;
 mod events;
 mod init;
 mod manners;
+mod program;
 mod reports;
 mod revisions;
 mod shell;

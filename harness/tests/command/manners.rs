@@ -6,24 +6,18 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use super::program::{PROGRAM, code, conformance};
+
 const ONE: [&str; 2] = ["--scenario", "provider/streams/word-by-word"];
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"));
+    let mut command = Command::new(PROGRAM);
     command.args(arguments);
     command
 }
 
-fn conformance(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("the binary starts")
-}
-
 fn run(more: &[&str]) -> Output {
     conformance(&[&["run", "provider"], &ONE[..], more].concat())
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("the binary exits by itself")
 }
 
 fn complaint(output: &Output) -> String {

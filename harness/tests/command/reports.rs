@@ -5,6 +5,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use super::program::{PROGRAM, code};
+
 const FORMATS: [&str; 4] = ["json", "junit", "html", "markdown"];
 
 /// A directory with a report of each form in it.
@@ -37,7 +39,7 @@ impl Reports {
 
     /// A run that writes all of them.
     fn command(&self, more: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"));
+        let mut command = Command::new(PROGRAM);
         command.args(["run", "provider"]).args(more);
         for format in FORMATS {
             let target = format!("{format}={}", self.path(format).display());
@@ -49,10 +51,6 @@ impl Reports {
     fn run(&self, more: &[&str]) -> Output {
         self.command(more).output().expect("the binary starts")
     }
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("the binary exits by itself")
 }
 
 const FAULTY: &[&str] = &[
@@ -204,7 +202,7 @@ fn a_run_that_is_interrupted_says_so_in_its_reports_and_leaves_nothing_beside_th
 #[test]
 fn a_report_that_cannot_be_written_or_has_no_such_form_exits_2() {
     let run = |target: &str| {
-        Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+        Command::new(PROGRAM)
             .args([
                 "run",
                 "provider",
@@ -247,7 +245,7 @@ fn a_recorded_run_gives_the_same_reports_again_and_several_stand_side_by_side() 
     assert_eq!(code(&good.run(&FAULTY[2..])), 0);
     assert_eq!(code(&bad.run(FAULTY)), 1);
     let report = |arguments: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+        Command::new(PROGRAM)
             .arg("report")
             .args(arguments)
             .output()
@@ -294,7 +292,7 @@ fn a_diff_of_two_runs_tells_what_got_worse_and_exits_1() {
     assert_eq!(code(&good.run(&FAULTY[2..])), 0);
     assert_eq!(code(&bad.run(FAULTY)), 1);
     let diff = |old: &Reports, new: &Reports, more: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+        Command::new(PROGRAM)
             .arg("diff")
             .args([old.path("json"), new.path("json")])
             .args(more)
@@ -336,7 +334,7 @@ fn a_diff_of_two_revisions_tells_requirements_and_numbers_and_a_draft_is_a_file(
     std::fs::write(&draft, text).expect("it is written");
     let draft = draft.to_str().expect("a path");
     let diff = |arguments: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+        Command::new(PROGRAM)
             .arg("diff")
             .args(arguments)
             .output()
@@ -372,7 +370,7 @@ fn a_diff_of_two_revisions_tells_requirements_and_numbers_and_a_draft_is_a_file(
 
 #[test]
 fn the_schema_beside_the_crate_is_the_one_of_the_json_report() {
-    let output = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+    let output = Command::new(PROGRAM)
         .args(["report", "--schema"])
         .output()
         .expect("the binary starts");

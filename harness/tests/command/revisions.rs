@@ -27,7 +27,7 @@ const SCENARIOS: &str = "iut: provider\nscenarios:
 ";
 
 fn run(directory: &Path, arguments: &[&str]) -> (Output, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"))
+    let output = Command::new(super::program::PROGRAM)
         .args(["run", "provider", "--format", "jsonl"])
         .args(arguments)
         .current_dir(directory)

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_diverge-conformance"));
+    let mut command = Command::new(super::program::PROGRAM);
     command
         .args(arguments)
         .env_remove("NO_COLOR")
