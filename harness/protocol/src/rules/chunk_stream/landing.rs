@@ -94,10 +94,11 @@ impl Messages {
 
     pub fn joined(&mut self, message: Message) -> super::Joined {
         self.joined.push(Waiting {
-            parts: message.parts,
             fate: None,
             landed: false,
-            excused: false,
+            // One without blocks has no parts that could come.
+            excused: message.parts.is_empty(),
+            parts: message.parts,
         });
         super::Joined(self.joined.len() - 1)
     }

@@ -362,6 +362,8 @@ fn what_is_left_open_breaks_nothing() {
             Told(1, Delivered),
         ]),
         [behind_parts(&[Joins(&one)]), vec![Told(0, Missed)]].concat(),
+        [behind_parts(&[Joins("")]), vec![Told(0, Delivered)]].concat(),
+        behind_parts(&[Joins(""), Told(0, Delivered)]),
         vec![Begin, Says(HI), Cut],
         vec![
             Begin,
