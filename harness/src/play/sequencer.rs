@@ -246,8 +246,10 @@ impl<'a, S: Scene> Sequencer<'a, S> {
                 Ok(true) => {}
                 Ok(false) => {
                     self.evaluated += 1;
+                    // It tells how long was waited, which is less from here on.
+                    let halt = first_other.unwrap_or_else(|| self.overdue(steps));
                     self.patience.exchange_failed();
-                    return Err(first_other.unwrap_or_else(|| self.overdue(steps)));
+                    return Err(halt);
                 }
                 Err(Halt::Diverged(mut divergence)) => {
                     self.evaluated += 1;
@@ -281,7 +283,8 @@ impl<'a, S: Scene> Sequencer<'a, S> {
 
     /// What was due did not come.
     fn overdue(&self, steps: &[&Step]) -> Halt {
-        let wanted: Vec<String> = steps.iter().map(|step| step_text(step)).collect();
+        let wanted: Vec<String> = steps.iter().map(|step| expected(step)).collect();
+        let waited = self.patience.limit().as_millis();
         let mut blamed = steps.iter().find_map(|step| step.checks);
         if let (None, [step]) = (blamed, steps) {
             blamed = self.scene.blamed_for(step);
@@ -289,7 +292,7 @@ impl<'a, S: Scene> Sequencer<'a, S> {
         let blamed = blamed.or_else(|| self.scenario.requirements.first().copied());
         diverged(
             &wanted.join(", or "),
-            "nothing that decides it for as long as is waited without progress",
+            &format!("nothing for {waited} ms"),
             None,
             blamed,
         )
@@ -358,6 +361,15 @@ fn verdict(part: Part, by_rule: bool, requirements: &[RequirementId]) -> Verdict
 fn strength_of(requirements: &[RequirementId]) -> Option<Strength> {
     let known = requirements.iter().filter_map(|id| id.requirement());
     known.map(|requirement| requirement.strength).max()
+}
+
+/// What a step expects, without who does.
+fn expected(step: &Step) -> String {
+    let text = step_text(step);
+    let what = text
+        .split_once(" expects ")
+        .map(|(_, what)| what.to_owned());
+    what.unwrap_or(text)
 }
 
 /// Where several branches were possible, the divergence allows all of them.
@@ -439,6 +451,33 @@ scenarios:
         fn into_transcript(self) -> Transcript {
             Transcript::default()
         }
+    }
+
+    #[tokio::test]
+    async fn what_does_not_come_is_told_with_how_long_it_was_waited_for() {
+        let source = Source {
+            path: "test.yaml".into(),
+            text: FILE.into(),
+        };
+        let suite = Suite::load(&[Arc::new(source)]).expect("a sound file");
+        let patience = Patience::new(Duration::from_millis(700));
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            let scene = Numbers {
+                coming: VecDeque::new(),
+                come: VecDeque::new(),
+                even: 0,
+                told: Vec::new(),
+            };
+            let Played::Judged(outcome) = run(&suite.scenarios[0], scene, &patience).await else {
+                panic!("a scenario at fault");
+            };
+            told.push(outcome.message.expect("why it fails"));
+        }
+        // Once the first exchange has failed, less is waited.
+        let expected =
+            [700, 500].map(|ms| format!("expected finish, or relayed; got nothing for {ms} ms"));
+        assert_eq!(told, expected);
     }
 
     #[tokio::test]

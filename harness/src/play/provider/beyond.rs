@@ -19,6 +19,7 @@ use super::super::agent_server::hear::{Heard, hear};
 use super::super::agent_server::judge::{Answer, Judge};
 use super::super::halt::{Halt, diverged};
 use super::stage::{Report, Stage, WAITING, taken_in};
+use super::watched::what;
 use crate::kinds::{agent_server, proxy};
 use crate::port::Port;
 
@@ -245,13 +246,8 @@ impl Stage<'_> {
         from: Role,
         message: Message,
     ) -> Result<(), Halt> {
-        let what = match &message {
-            Message::Binary(bytes) => What::Binary(bytes.clone()),
-            Message::Text(text) => What::Text(text.clone()),
-            Message::Closed => What::Closed,
-        };
         let link = self.proxies[at].wire.link;
-        let seq = self.record(link, from, what);
+        let seq = self.record(link, from, what(&message));
         let patience = self.patience;
         let proxy = &mut self.proxies[at];
         let Some(upstream) = &mut proxy.upstream else {

@@ -250,7 +250,7 @@ impl Stage<'_> {
 }
 
 /// A message as the transcript has it.
-fn what(message: &Message) -> What {
+pub(super) fn what(message: &Message) -> What {
     match message {
         Message::Binary(bytes) => What::Binary(bytes.clone()),
         Message::Text(text) => What::Text(text.clone()),
