@@ -1,21 +1,54 @@
 //! Interceptors: what stands between the reference and its callers and spoils (or varies) one thing.
 
-use std::collections::VecDeque;
+use diverge_intercept::{Around, Notes};
+use diverge_protocol::rules::Revision;
+use diverge_protocol::wire::agent_server::Endpoint;
 
 use crate::call::{Answer, Asked, CallId};
 use crate::policy::{AgentServer, Input, Output, Policy};
 use crate::settings::{Check, Settings};
 use crate::view::{Passing, Piece, Reply, View};
-use diverge_protocol::wire::agent_server::Endpoint;
+
+pub use diverge_intercept::Intercept;
+
+/// The agent server's role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Role;
+
+impl diverge_intercept::Role for Role {
+    type Settings = Settings;
+    type View = View;
+    type Input = Input;
+    type Output = Output;
+    type Asking = ();
+    type Admission = ();
+}
+
+impl Notes<Role> for View {
+    fn note_input(&mut self, input: &Input) {
+        self.note_input(input);
+    }
+
+    fn note_heard(&mut self, input: &Input) {
+        // A caller whom only the interceptor takes for gone; what did happen was noted before.
+        if let Input::Dropped(_) = input {
+            self.note_input(input);
+        }
+    }
+
+    fn note_output(&mut self, output: &Output) {
+        self.note_output(output);
+    }
+}
 
 /// One thing that an interceptor passes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// The reference is to take this input. The interceptor is not shown it again.
-    Hear(Input),
-    /// The server is to do this. The interceptor is not shown it again.
-    Do(Output),
-}
+pub type Step = diverge_intercept::Step<Role>;
+/// An interceptor.
+pub type Interceptor = diverge_intercept::Interceptor<Role>;
+/// A named deviation from the protocol.
+pub type Fault = diverge_intercept::Fault<Role>;
+/// A named freedom that the protocol leaves, taken.
+pub type Variant = diverge_intercept::Variant<Role>;
 
 impl From<Input> for Step {
     fn from(input: Input) -> Self {
@@ -29,135 +62,65 @@ impl From<Output> for Step {
     }
 }
 
-/// Stands around the reference. What it does not push on to `next` does not happen; what it pushes besides does.
-pub trait Intercept: Send {
-    /// Changes the reference's settings before it starts.
-    fn tune(&self, settings: &mut Settings) {
-        let _ = settings;
-    }
-
-    /// Is shown what happens to the server.
-    fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
-        let _ = view;
-        next.push(input.into());
-    }
-
-    /// Is shown what the reference does.
-    fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
-        let _ = view;
-        next.push(output.into());
-    }
-}
-
-/// A named deviation from the protocol.
-#[derive(Debug, Clone, Copy)]
-pub struct Fault {
-    /// Its name.
-    pub name: &'static str,
-    /// The id of the requirement that it breaks.
-    pub requirement: &'static str,
-    /// What it does, in a few words.
-    pub about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
-}
-
-/// An entry of a table of faults.
+/// An entry of a table of faults, of both revisions.
 #[must_use]
 pub const fn fault(
     name: &'static str,
     requirement: &'static str,
     about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
+    build: fn() -> Interceptor,
 ) -> Fault {
     Fault {
         name,
         requirement,
+        revisions: &[Revision::Scope, Revision::Path],
         about,
         build,
     }
 }
 
-impl Fault {
-    /// The interceptor, fresh.
-    #[must_use]
-    pub fn build(&self) -> Box<dyn Intercept> {
-        (self.build)()
-    }
-}
-
 /// The reference with an interceptor around it.
+#[derive(Debug)]
 pub struct Intercepted {
     policy: Policy,
-    view: View,
-    intercept: Box<dyn Intercept>,
+    around: Around<Role>,
 }
 
 impl Intercepted {
     /// Puts the interceptor around a reference with those settings.
     #[must_use]
-    pub fn new(mut settings: Settings, intercept: Box<dyn Intercept>) -> Self {
+    pub fn new(mut settings: Settings, intercept: Interceptor) -> Self {
         intercept.tune(&mut settings);
         Self {
             policy: Policy::new(settings.clone()),
-            view: View::new(settings),
-            intercept,
+            around: Around::new(View::new(settings), intercept),
         }
     }
 }
 
 impl AgentServer for Intercepted {
     fn port(&self, variable: Option<&str>) -> u16 {
-        (self.view.settings.port)(variable)
+        (self.around.view().settings.port)(variable)
     }
 
     fn on(&mut self, input: Input, out: &mut Vec<Output>) {
-        let (mut next, mut done) = (Vec::new(), Vec::new());
-        self.intercept.input(&self.view, input.clone(), &mut next);
-        self.view.note_input(&input);
-        let mut queue = VecDeque::from(next);
-        while let Some(step) = queue.pop_front() {
-            match step {
-                Step::Do(output) => out.push(output),
-                Step::Hear(input) => {
-                    // A caller whom only the interceptor takes for gone; what did happen was noted above.
-                    if let Input::Dropped(_) = &input {
-                        self.view.note_input(&input);
-                    }
-                    self.policy.on(input, &mut done);
-                }
-            }
-            for output in done.drain(..) {
-                let mut next = Vec::new();
-                self.intercept.output(&self.view, output.clone(), &mut next);
-                self.view.note_output(&output);
-                for step in next {
-                    match step {
-                        Step::Do(output) => out.push(output),
-                        Step::Hear(_) => queue.push_back(step),
-                    }
-                }
-            }
-        }
+        let policy = &mut self.policy;
+        self.around
+            .on(input, out, |input, done| policy.on(input, done));
     }
 }
 
 /// Changes the settings.
 #[must_use]
-pub fn tune(change: fn(&mut Settings)) -> Box<dyn Intercept> {
-    struct Tune(fn(&mut Settings));
-    impl Intercept for Tune {
-        fn tune(&self, settings: &mut Settings) {
-            (self.0)(settings);
-        }
-    }
-    Box::new(Tune(change))
+pub fn tune(change: fn(&mut Settings)) -> Interceptor {
+    diverge_intercept::tune(change)
 }
 
 /// Leaves a check out.
 #[must_use]
-pub fn switch_off(check: Check) -> Box<dyn Intercept> {
+pub fn switch_off(check: Check) -> Interceptor {
     struct Off(Check);
-    impl Intercept for Off {
+    impl Intercept<Role> for Off {
         fn tune(&self, settings: &mut Settings) {
             settings.off.insert(self.0);
         }
@@ -167,30 +130,14 @@ pub fn switch_off(check: Check) -> Box<dyn Intercept> {
 
 /// Is shown every input. Those that it does not push on are lost.
 #[must_use]
-pub fn on_input(
-    f: impl FnMut(&View, Input, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
-    struct OnInput<F>(F);
-    impl<F: FnMut(&View, Input, &mut Vec<Step>) + Send> Intercept for OnInput<F> {
-        fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
-            (self.0)(view, input, next);
-        }
-    }
-    Box::new(OnInput(f))
+pub fn on_input(f: impl FnMut(&View, Input, &mut Vec<Step>) + Send + 'static) -> Interceptor {
+    diverge_intercept::on_input(f)
 }
 
 /// Is shown every output. Those that it does not push on are lost.
 #[must_use]
-pub fn on_output(
-    f: impl FnMut(&View, Output, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
-    struct OnOutput<F>(F);
-    impl<F: FnMut(&View, Output, &mut Vec<Step>) + Send> Intercept for OnOutput<F> {
-        fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
-            (self.0)(view, output, next);
-        }
-    }
-    Box::new(OnOutput(f))
+pub fn on_output(f: impl FnMut(&View, Output, &mut Vec<Step>) + Send + 'static) -> Interceptor {
+    diverge_intercept::on_output(f)
 }
 
 /// Is shown every call to an endpoint. Those that it does not push on are never answered.
@@ -198,7 +145,7 @@ pub fn on_output(
 pub fn on_call(
     endpoint: Endpoint,
     mut f: impl FnMut(&View, CallId, Asked, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_input(move |view, input, next| match input {
         Input::Called(call, asked) if asked.endpoint() == Some(endpoint) => {
             f(view, call, asked, next);
@@ -212,7 +159,7 @@ pub fn on_call(
 pub fn answer_instead(
     endpoint: Endpoint,
     mut with: impl FnMut(&View, &Asked) -> Option<Answer> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_call(endpoint, move |view, call, asked, next| {
         next.push(match with(view, &asked) {
             Some(answer) => Output::Answer(call, answer).into(),
@@ -223,9 +170,7 @@ pub fn answer_instead(
 
 /// Is shown every whole answer. Those that it does not push on are never given.
 #[must_use]
-pub fn on_reply(
-    mut f: impl FnMut(&Reply<'_>, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+pub fn on_reply(mut f: impl FnMut(&Reply<'_>, &mut Vec<Step>) + Send + 'static) -> Interceptor {
     on_output(move |view, output, next| {
         let Output::Answer(call, answer) = &output else {
             return next.push(output.into());
@@ -252,7 +197,7 @@ pub fn on_reply(
 pub fn replace_reply(
     mut when: impl FnMut(&Reply<'_>) -> bool + Send + 'static,
     mut with: impl FnMut(&Reply<'_>) -> Vec<Step> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_reply(move |reply, next| {
         if when(reply) {
             next.extend(with(reply));
@@ -264,9 +209,7 @@ pub fn replace_reply(
 
 /// Is shown every piece of a loop's stream. Those that it does not push on are lost.
 #[must_use]
-pub fn on_piece(
-    mut f: impl FnMut(&Piece<'_>, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+pub fn on_piece(mut f: impl FnMut(&Piece<'_>, &mut Vec<Step>) + Send + 'static) -> Interceptor {
     on_output(move |view, output, next| {
         let (call, what) = match &output {
             Output::Stream(call, head) => (*call, Passing::Head(head.clone())),
@@ -295,7 +238,7 @@ pub fn on_piece(
 pub fn replace(
     mut when: impl FnMut(&Piece<'_>) -> bool + Send + 'static,
     mut with: impl FnMut(&Piece<'_>) -> Vec<Step> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_piece(move |piece, next| {
         if when(piece) {
             next.extend(with(piece));
@@ -307,7 +250,7 @@ pub fn replace(
 
 /// Loses the pieces for which `when` holds.
 #[must_use]
-pub fn lose(when: impl FnMut(&Piece<'_>) -> bool + Send + 'static) -> Box<dyn Intercept> {
+pub fn lose(when: impl FnMut(&Piece<'_>) -> bool + Send + 'static) -> Interceptor {
     replace(when, |_| Vec::new())
 }
 
@@ -316,7 +259,7 @@ pub fn lose(when: impl FnMut(&Piece<'_>) -> bool + Send + 'static) -> Box<dyn In
 pub fn before(
     when: impl FnMut(&Piece<'_>) -> bool + Send + 'static,
     steps: fn(&Piece<'_>) -> Vec<Step>,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     replace(when, move |piece| {
         let mut all = steps(piece);
         all.push(piece.pass());
@@ -329,7 +272,7 @@ pub fn before(
 pub fn after(
     when: impl FnMut(&Piece<'_>) -> bool + Send + 'static,
     steps: fn(&Piece<'_>) -> Vec<Step>,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     replace(when, move |piece| {
         let mut all = vec![piece.pass()];
         all.extend(steps(piece));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use diverge_intercept::{Chosen, Repertoire};
 use diverge_protocol::rules::Revision;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -11,28 +12,16 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::call::{Call, CallId};
 use crate::endpoint::{Arrival, Endpoint};
-use crate::fault::Intercepted;
-use crate::hollow::{self, Door};
+use crate::fault::{Intercepted, Role};
+use crate::hollow::{self, Door, Hollow};
 use crate::policy::{AgentServer, Alarm, Input, Output, Policy};
 use crate::settings::Settings;
 use crate::{faults, variants};
 
+pub use diverge_intercept::Behaviour;
+
 /// Calls that may wait to be taken in.
 const WAITING: usize = 64;
-
-/// Which agent server to play.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Behaviour {
-    /// The reference.
-    #[default]
-    Conforming,
-    /// The reference with the fault of that name.
-    Fault(String),
-    /// The conforming variant of that name.
-    Variant(String),
-    /// The hollow agent server of that name.
-    Hollow(String),
-}
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,29 +101,22 @@ pub async fn serve(config: Config) -> io::Result<Server> {
     Ok(Server { address, task })
 }
 
+const REPERTOIRE: Repertoire<Role, Hollow> = Repertoire {
+    fault: faults::find,
+    variant: variants::find,
+    hollow: hollow::find,
+};
+
 impl Config {
     fn player(&self) -> io::Result<(Box<dyn AgentServer>, Door)> {
         let settings = Settings::new(self.revision);
-        let unknown = |kind: &str, name: &str| {
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("there is no {kind} `{name}`"),
-            )
-        };
-        let intercept = match &self.behaviour {
-            Behaviour::Conforming => return Ok((Box::new(Policy::new(settings)), Door::Open)),
-            Behaviour::Hollow(name) => {
-                let hollow = hollow::find(name).ok_or_else(|| unknown("hollow server", name))?;
-                return Ok((Box::new(*hollow), hollow.door));
+        Ok(match self.behaviour.choose(self.revision, &REPERTOIRE)? {
+            Chosen::Reference => (Box::new(Policy::new(settings)), Door::Open),
+            Chosen::Intercepted(intercept) => {
+                (Box::new(Intercepted::new(settings, intercept)), Door::Open)
             }
-            Behaviour::Fault(name) => faults::find(name)
-                .ok_or_else(|| unknown("fault", name))?
-                .build(),
-            Behaviour::Variant(name) => variants::find(name)
-                .ok_or_else(|| unknown("variant", name))?
-                .build(),
-        };
-        Ok((Box::new(Intercepted::new(settings, intercept)), Door::Open))
+            Chosen::Hollow(hollow) => (Box::new(*hollow), hollow.door),
+        })
     }
 }
 

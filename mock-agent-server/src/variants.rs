@@ -2,44 +2,28 @@
 
 use std::collections::VecDeque;
 
+use diverge_protocol::rules::Revision;
 use diverge_protocol::wire::agent_server::Endpoint;
 use diverge_protocol::wire::sse;
 use serde_json::{Map, Value, json};
 
 use crate::call::{Answer, Head};
 use crate::fault::{
-    Intercept, Step, after, answer_instead, before, lose, on_input, on_piece, replace,
-    replace_reply, tune,
+    Intercept, Interceptor, Role, Step, Variant, after, answer_instead, before, lose, on_input,
+    on_piece, replace, replace_reply, tune,
 };
 use crate::faults::{append, edit};
 use crate::policy::{Input, Output, refusal};
 use crate::settings::{Registration, Settings};
 use crate::view::{Passing, Piece, View};
 
-/// A named freedom, taken.
-#[derive(Debug, Clone, Copy)]
-pub struct Variant {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does otherwise than the reference.
-    pub about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
-}
-
-impl Variant {
-    /// The interceptor, fresh.
-    #[must_use]
-    pub fn build(&self) -> Box<dyn Intercept> {
-        (self.build)()
+const fn variant(name: &'static str, about: &'static str, build: fn() -> Interceptor) -> Variant {
+    Variant {
+        name,
+        revisions: &[Revision::Scope, Revision::Path],
+        about,
+        build,
     }
-}
-
-const fn variant(
-    name: &'static str,
-    about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
-) -> Variant {
-    Variant { name, about, build }
 }
 
 /// All variants.
@@ -486,9 +470,9 @@ const VARIANTS: &[Variant] = &[
 ];
 
 /// Changes settings in the scope revision only.
-fn scope(change: fn(&mut Settings)) -> Box<dyn Intercept> {
+fn scope(change: fn(&mut Settings)) -> Interceptor {
     struct Scope(fn(&mut Settings));
-    impl Intercept for Scope {
+    impl Intercept<Role> for Scope {
         fn tune(&self, settings: &mut Settings) {
             if !settings.is_path() {
                 (self.0)(settings);
@@ -505,7 +489,7 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 /// Sends the bytes of every event in other pieces.
-fn events(pieces: fn(&[u8]) -> Vec<Vec<u8>>) -> Box<dyn Intercept> {
+fn events(pieces: fn(&[u8]) -> Vec<Vec<u8>>) -> Interceptor {
     on_piece(move |piece, next| match &piece.what {
         Passing::Chunk(chunk) => {
             let pieces = pieces(&sse::event(chunk));
@@ -516,7 +500,7 @@ fn events(pieces: fn(&[u8]) -> Vec<Vec<u8>>) -> Box<dyn Intercept> {
 }
 
 /// Spells the chunks of the assistant's in another way; user parts have bytes of the caller's, and stay.
-fn respelled(spell: fn(Value) -> String) -> Box<dyn Intercept> {
+fn respelled(spell: fn(Value) -> String) -> Interceptor {
     on_piece(move |piece, next| {
         next.push(match piece.what {
             Passing::Chunk(_) if !piece.is_user_part() => piece.chunk(spell(piece.json())),
@@ -536,7 +520,7 @@ fn with_members(piece: &Piece<'_>, members: &str) -> Step {
 #[derive(Default)]
 struct Delayed(VecDeque<Output>);
 
-impl Intercept for Delayed {
+impl Intercept<Role> for Delayed {
     fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
         match input {
             Input::Woken => next.extend(self.0.pop_front().map(Step::from)),

@@ -3,16 +3,14 @@
 use serde_json::Value;
 
 use crate::checks;
-use crate::fault::{Intercept, Step, on};
+use crate::fault::{Interceptor, Step, on};
 use crate::settings::Settings;
 use crate::view::{Flow, Message, Part};
 
 /// The lists of mounts: volumes, FUSE files, FUSE directories.
 pub(crate) const LISTS: [&str; 3] = ["volume_mounts", "fuse_file_mounts", "fuse_directory_mounts"];
 
-fn on_request(
-    change: impl Fn(&Message<'_>) -> Option<Vec<Step>> + Send + 'static,
-) -> Box<dyn Intercept> {
+fn on_request(change: impl Fn(&Message<'_>) -> Option<Vec<Step>> + Send + 'static) -> Interceptor {
     on(
         Flow::FromClient,
         move |message, next| match is_run_request(message).then(|| change(message)).flatten() {
@@ -35,7 +33,7 @@ fn parsed(message: &Message<'_>) -> Option<Value> {
 }
 
 /// Mends requests before they are read: `mend` says whether there was something to mend.
-pub(crate) fn lenient(mend: fn(&mut Value) -> bool) -> Box<dyn Intercept> {
+pub(crate) fn lenient(mend: fn(&mut Value) -> bool) -> Interceptor {
     on_request(move |message| {
         let mut request = parsed(message)?;
         mend(&mut request).then(|| vec![message.with_body(request.to_string().as_bytes())])
@@ -43,7 +41,7 @@ pub(crate) fn lenient(mend: fn(&mut Value) -> bool) -> Box<dyn Intercept> {
 }
 
 /// Mends requests by what the provider has.
-pub(crate) fn lenient_with(mend: fn(&Settings, &mut Value) -> bool) -> Box<dyn Intercept> {
+pub(crate) fn lenient_with(mend: fn(&Settings, &mut Value) -> bool) -> Interceptor {
     on_request(move |message| {
         let mut request = parsed(message)?;
         mend(&message.view.settings, &mut request)
@@ -52,22 +50,22 @@ pub(crate) fn lenient_with(mend: fn(&Settings, &mut Value) -> bool) -> Box<dyn I
 }
 
 /// Mends the bytes behind a request's first byte.
-pub(crate) fn lenient_bytes(mend: fn(&[u8]) -> Option<Vec<u8>>) -> Box<dyn Intercept> {
+pub(crate) fn lenient_bytes(mend: fn(&[u8]) -> Option<Vec<u8>>) -> Interceptor {
     on_request(move |message| Some(vec![message.with_body(&mend(message.body())?)]))
 }
 
 /// Finishes requests bare for which `when` holds.
-pub(crate) fn unread(when: fn(&[u8]) -> bool) -> Box<dyn Intercept> {
+pub(crate) fn unread(when: fn(&[u8]) -> bool) -> Interceptor {
     on_request(move |message| when(message.body()).then(|| vec![message.with_payload("")]))
 }
 
 /// Finishes JSON requests bare for which `when` holds.
-pub(crate) fn parsed_unread(when: fn(&Value) -> bool) -> Box<dyn Intercept> {
+pub(crate) fn parsed_unread(when: fn(&Value) -> bool) -> Interceptor {
     on_request(move |message| when(&parsed(message)?).then(|| vec![message.with_payload("")]))
 }
 
 /// Mends memory and disk.
-pub(crate) fn sizes(mend: fn(&Value) -> Option<Value>) -> Box<dyn Intercept> {
+pub(crate) fn sizes(mend: fn(&Value) -> Option<Value>) -> Interceptor {
     on_request(move |message| {
         let mut request = parsed(message)?;
         let mut mended = false;
@@ -84,7 +82,7 @@ pub(crate) fn sizes(mend: fn(&Value) -> Option<Value>) -> Box<dyn Intercept> {
 }
 
 /// Answers requests for which `when` holds with an error and the finish.
-pub(crate) fn refused(when: impl Fn(&Value) -> bool + Send + 'static) -> Box<dyn Intercept> {
+pub(crate) fn refused(when: impl Fn(&Value) -> bool + Send + 'static) -> Interceptor {
     on_request(move |message| {
         let why = checks::error("not like this");
         when(&parsed(message)?).then(|| vec![message.respond(why), message.finish()])
@@ -92,7 +90,7 @@ pub(crate) fn refused(when: impl Fn(&Value) -> bool + Send + 'static) -> Box<dyn
 }
 
 /// Answers requests with an error and the finish where `when` holds for them and the request of an open run.
-pub(crate) fn refused_beside(when: fn(&Value, &Value) -> bool) -> Box<dyn Intercept> {
+pub(crate) fn refused_beside(when: fn(&Value, &Value) -> bool) -> Interceptor {
     on_request(move |message| {
         let request = parsed(message)?;
         let client = message.view.client(message.scope().0)?;

@@ -93,7 +93,7 @@ pub enum Greeting {
 /// Something that plays a provider.
 pub trait Provider: Send {
     /// Says how to answer the handshake of the next client.
-    fn greet(&self) -> Greeting {
+    fn greet(&mut self) -> Greeting {
         Greeting::Plain
     }
 

@@ -4,30 +4,19 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 
-use bytes::Bytes;
-use diverge_link::{Connection, Handshake, Limits, Listener, Message, Receiver, Sender};
+use diverge_intercept::{Chosen, Repertoire};
+use diverge_link::{Connection, Handshake, Heard, Limits, Lines, Listener};
+use diverge_protocol::rules::Revision;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use crate::fault::Intercepted;
+use crate::fault::{Intercepted, Role};
 use crate::hollow::{self, Door, Hollow};
 use crate::policy::{ClientId, Greeting, Input, Output, Policy, Provider, RunId};
 use crate::settings::{Settings, Volumes};
 use crate::{faults, variants};
 
-/// Which provider to play.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Behaviour {
-    /// The reference.
-    #[default]
-    Conforming,
-    /// The reference with the fault of that name.
-    Fault(String),
-    /// The conforming variant of that name.
-    Variant(String),
-    /// The hollow provider of that name.
-    Hollow(String),
-}
+pub use diverge_intercept::Behaviour;
 
 /// What a provider is started with.
 #[derive(Debug, Clone)]
@@ -93,30 +82,22 @@ pub async fn serve(config: Config) -> io::Result<Server> {
     })
 }
 
+const REPERTOIRE: Repertoire<Role, Hollow> = Repertoire {
+    fault: faults::find,
+    variant: variants::find,
+    hollow: hollow::find,
+};
+
 impl Config {
     fn provider(&self) -> io::Result<(Box<dyn Provider>, Door)> {
         let settings = Settings::new(self.credential.clone(), self.volumes.clone());
-        let unknown = |kind: &str, name: &str| {
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("there is no {kind} `{name}`"),
-            )
-        };
-        let intercept = match &self.behaviour {
-            Behaviour::Conforming => return Ok((Box::new(Policy::new(settings)), Door::Open)),
-            Behaviour::Hollow(name) => {
-                let hollow: Hollow =
-                    *hollow::find(name).ok_or_else(|| unknown("hollow provider", name))?;
-                return Ok((Box::new(hollow), hollow.door));
+        Ok(match self.behaviour.choose(Revision::Scope, &REPERTOIRE)? {
+            Chosen::Reference => (Box::new(Policy::new(settings)), Door::Open),
+            Chosen::Intercepted(intercept) => {
+                (Box::new(Intercepted::new(settings, intercept)), Door::Open)
             }
-            Behaviour::Fault(name) => faults::find(name)
-                .ok_or_else(|| unknown("fault", name))?
-                .build(),
-            Behaviour::Variant(name) => variants::find(name)
-                .ok_or_else(|| unknown("variant", name))?
-                .build(),
-        };
-        Ok((Box::new(Intercepted::new(settings, intercept)), Door::Open))
+            Chosen::Hollow(hollow) => (Box::new(*hollow), hollow.door),
+        })
     }
 }
 
@@ -134,26 +115,12 @@ enum Event {
     Proxy(RunId, Connection),
 }
 
-/// What a writer is told.
-enum Write {
-    Binary(Bytes),
-    Text(String),
-    Flood(Bytes),
-    Close,
-}
-
-/// One open connection: the way to its writer, and its reader.
-struct Line {
-    writer: UnboundedSender<Write>,
-    reader: AbortHandle,
-}
-
 /// The one task that owns the provider, and the tasks that it starts.
 struct Shell {
     provider: Box<dyn Provider>,
     proxy: String,
-    clients: HashMap<ClientId, Line>,
-    proxies: HashMap<RunId, Line>,
+    clients: Lines<ClientId>,
+    proxies: Lines<RunId>,
     dialling: HashMap<RunId, AbortHandle>,
     accepted: u64,
     tasks: JoinSet<()>,
@@ -167,8 +134,8 @@ impl Shell {
         Self {
             provider,
             proxy,
-            clients: HashMap::new(),
-            proxies: HashMap::new(),
+            clients: Lines::default(),
+            proxies: Lines::default(),
             dialling: HashMap::new(),
             accepted: 0,
             tasks: JoinSet::new(),
@@ -220,32 +187,30 @@ impl Shell {
             Event::Client(connection) => {
                 let id = ClientId(self.accepted);
                 self.accepted += 1;
-                let line = self.line(connection, move |message, farewell| match message {
-                    Message::Binary(bytes) => Input::ClientBinary(id, bytes),
-                    Message::Text(text) => Input::ClientText(id, text),
-                    Message::Closed if farewell => Input::ClientClosed(id),
-                    Message::Closed => Input::ClientLost(id),
+                let hear = self.hear(move |heard| match heard {
+                    Heard::Binary(bytes) => Input::ClientBinary(id, bytes),
+                    Heard::Text(text) => Input::ClientText(id, text),
+                    Heard::Closed => Input::ClientClosed(id),
+                    Heard::Lost => Input::ClientLost(id),
                 });
-                self.clients.insert(id, line);
+                self.clients.open(id, connection, &mut self.tasks, hear);
                 Some(Input::ClientOpened(id))
             }
             Event::Proxy(id, connection) => {
                 // A proxy whose run was given up meanwhile is not wanted any more.
                 self.dialling.remove(&id)?;
-                let line = self.line(connection, move |message, _| match message {
-                    Message::Binary(bytes) => Input::ProxyBinary(id, bytes),
-                    Message::Text(text) => Input::ProxyText(id, text),
-                    Message::Closed => Input::ProxyClosed(id),
+                let hear = self.hear(move |heard| match heard {
+                    Heard::Binary(bytes) => Input::ProxyBinary(id, bytes),
+                    Heard::Text(text) => Input::ProxyText(id, text),
+                    Heard::Closed | Heard::Lost => Input::ProxyClosed(id),
                 });
-                self.proxies.insert(id, line);
+                self.proxies.open(id, connection, &mut self.tasks, hear);
                 Some(Input::ProxyOpened(id))
             }
             Event::Input(input) => {
                 match &input {
-                    Input::ClientClosed(id) | Input::ClientLost(id) => {
-                        drop(self.clients.remove(id))
-                    }
-                    Input::ProxyClosed(id) => drop(self.proxies.remove(id)),
+                    Input::ClientClosed(id) | Input::ClientLost(id) => self.clients.forget(id),
+                    Input::ProxyClosed(id) => self.proxies.forget(id),
                     Input::ProxyRefused(id) => drop(self.dialling.remove(id)),
                     _ => {}
                 }
@@ -256,23 +221,19 @@ impl Shell {
 
     fn act(&mut self, output: Output) {
         match output {
-            Output::ToClient(id, bytes) => write(self.clients.get(&id), Write::Binary(bytes)),
-            Output::TextToClient(id, text) => write(self.clients.get(&id), Write::Text(text)),
-            Output::Flood(id, bytes) => write(self.clients.get(&id), Write::Flood(bytes)),
-            Output::CloseClient(id) => write(self.clients.remove(&id).as_ref(), Write::Close),
-            Output::DropClient(id) => {
-                if let Some(line) = self.clients.remove(&id) {
-                    line.reader.abort();
-                }
-            }
+            Output::ToClient(id, bytes) => self.clients.send(&id, bytes),
+            Output::TextToClient(id, text) => self.clients.send_text(&id, text),
+            Output::Flood(id, bytes) => self.clients.flood(&id, bytes),
+            Output::CloseClient(id) => self.clients.close(&id),
+            Output::DropClient(id) => self.clients.hang_up(&id),
             Output::Dial(id) => self.dial(id),
-            Output::ToProxy(id, bytes) => write(self.proxies.get(&id), Write::Binary(bytes)),
-            Output::TextToProxy(id, text) => write(self.proxies.get(&id), Write::Text(text)),
+            Output::ToProxy(id, bytes) => self.proxies.send(&id, bytes),
+            Output::TextToProxy(id, text) => self.proxies.send_text(&id, text),
             Output::CloseProxy(id) => {
                 if let Some(dial) = self.dialling.remove(&id) {
                     dial.abort();
                 }
-                write(self.proxies.remove(&id).as_ref(), Write::Close);
+                self.proxies.close(&id);
             }
             Output::Wake => tell(&self.events, Event::Input(Input::Woken)),
         }
@@ -293,65 +254,14 @@ impl Shell {
         self.dialling.insert(id, dial);
     }
 
-    /// Starts the reader and the writer of a connection.
-    fn line(
-        &mut self,
-        connection: Connection,
-        input: impl Fn(Message, bool) -> Input + Send + 'static,
-    ) -> Line {
-        let (sender, receiver) = connection.split();
-        let (writer, orders) = unbounded_channel();
-        self.tasks.spawn(write_all(sender, orders));
-        let reader = self
-            .tasks
-            .spawn(read_all(receiver, self.events.clone(), input));
-        Line { writer, reader }
-    }
-}
-
-async fn read_all(
-    mut receiver: Receiver,
-    events: UnboundedSender<Event>,
-    input: impl Fn(Message, bool) -> Input,
-) {
-    loop {
-        let message = receiver.receive().await;
-        let last = message == Message::Closed;
-        let farewell = receiver.got_close_frame();
-        tell(&events, Event::Input(input(message, farewell)));
-        if last {
-            return;
-        }
-    }
-}
-
-/// Writes until there is nothing more to write, or nobody to write it to.
-async fn write_all(mut sender: Sender, mut orders: UnboundedReceiver<Write>) {
-    while let Some(order) = orders.recv().await {
-        let written = match order {
-            Write::Binary(bytes) => sender.send(bytes).await,
-            Write::Text(text) => sender.send_text(text).await,
-            Write::Close => sender.close().await,
-            Write::Flood(bytes) => loop {
-                if let Err(gone) = sender.send(bytes.clone()).await {
-                    break Err(gone);
-                }
-            },
-        };
-        if written.is_err() {
-            return;
-        }
+    /// Tells the loop what is heard on a connection, as the input that it is.
+    fn hear<F: Fn(Heard) -> Input>(&self, input: F) -> impl Fn(Heard) + use<F> {
+        let events = self.events.clone();
+        move |heard| tell(&events, Event::Input(input(heard)))
     }
 }
 
 /// Tells the loop; once that is gone there is nobody to tell.
 fn tell(events: &UnboundedSender<Event>, event: Event) {
     let _ = events.send(event);
-}
-
-/// Gives a writer an order, unless its connection is gone.
-fn write(line: Option<&Line>, order: Write) {
-    if let Some(line) = line {
-        let _ = line.writer.send(order);
-    }
 }

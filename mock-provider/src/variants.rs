@@ -2,43 +2,29 @@
 
 use std::collections::HashMap;
 
+use diverge_protocol::rules::Revision;
 use diverge_protocol::wire::profile::{BeginChannel, ClientChannel};
 use diverge_protocol::wire::request::RunRequest;
 use diverge_protocol::wire::run::RefusalKind;
 use diverge_protocol::wire::{Frame, FrameType, Profile, credential_payload};
 use serde_json::value::RawValue;
 
-use crate::fault::{Intercept, Step, lose, on, on_output, replace, rewrite, tune};
+use crate::fault::{
+    Intercept, Interceptor, Role, Step, Variant, lose, on, on_output, replace, rewrite, tune,
+};
 use crate::faults::volumes::second_run;
 use crate::mend::{LISTS, lenient_bytes, refused, sizes};
 use crate::policy::{Input, Output};
 use crate::settings::EarlyStop;
 use crate::view::{Flow, Message, Part, View};
 
-/// A named freedom, taken.
-#[derive(Debug, Clone, Copy)]
-pub struct Variant {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does otherwise than the reference.
-    pub about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
-}
-
-impl Variant {
-    /// The interceptor, fresh.
-    #[must_use]
-    pub fn build(&self) -> Box<dyn Intercept> {
-        (self.build)()
+const fn variant(name: &'static str, about: &'static str, build: fn() -> Interceptor) -> Variant {
+    Variant {
+        name,
+        revisions: &[Revision::Scope],
+        about,
+        build,
     }
-}
-
-const fn variant(
-    name: &'static str,
-    about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
-) -> Variant {
-    Variant { name, about, build }
 }
 
 /// All variants.
@@ -411,7 +397,7 @@ fn is_empty_enqueue(json: &[u8]) -> bool {
 }
 
 /// Gives ids another JSON, made of the id.
-fn id(json: fn(&str) -> String) -> Box<dyn Intercept> {
+fn id(json: fn(&str) -> String) -> Interceptor {
     rewrite(
         Flow::ToClient,
         |message| message.part == Part::Id,
@@ -427,7 +413,7 @@ fn id(json: fn(&str) -> String) -> Box<dyn Intercept> {
 }
 
 /// Gives early errors that JSON.
-fn early_error(json: &'static str) -> Box<dyn Intercept> {
+fn early_error(json: &'static str) -> Interceptor {
     rewrite(
         Flow::ToClient,
         |message| message.part == Part::EarlyError,
@@ -468,7 +454,7 @@ struct Bare {
     ended: bool,
 }
 
-impl Intercept for Bare {
+impl Intercept<Role> for Bare {
     fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
         self.ended = match &input {
             Input::ProxyClosed(_) => true,
@@ -496,7 +482,7 @@ struct Delay {
 }
 
 impl Delay {
-    fn of(holds: fn(&Output) -> bool) -> Box<dyn Intercept> {
+    fn of(holds: fn(&Output) -> bool) -> Interceptor {
         Box::new(Self {
             holds,
             held: Vec::new(),
@@ -504,7 +490,7 @@ impl Delay {
     }
 }
 
-impl Intercept for Delay {
+impl Intercept<Role> for Delay {
     fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
         if input == Input::Woken {
             next.append(&mut self.held);
@@ -532,7 +518,7 @@ struct Reorder {
     held: Vec<Step>,
 }
 
-impl Intercept for Reorder {
+impl Intercept<Role> for Reorder {
     fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
         if input == Input::Woken {
             next.extend(self.held.drain(..).rev());

@@ -1,8 +1,8 @@
 //! Interceptors: what stands between the reference and its peers and spoils (or varies) one thing.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
+use diverge_intercept::frames::Passing;
+use diverge_intercept::{Around, Notes};
 use diverge_protocol::rules::Revision;
 
 use crate::policy::{Admission, Call, CallId, Endpoint, HostId, Input, Output, Proxy, Word};
@@ -10,14 +10,40 @@ use crate::settings::{Settings, Slip};
 use crate::view::{CallView, Flow, Message, View};
 use crate::{path, scope};
 
-/// One thing that an interceptor passes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// The reference is to take this input. The interceptor is not shown it again.
-    Hear(Input),
-    /// The proxy is to do this. The interceptor is not shown it again.
-    Do(Output),
+pub use diverge_intercept::Intercept;
+pub use diverge_intercept::frames::{after, before, double, lose, on, replace, rewrite};
+
+/// The proxy's role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Role;
+
+impl diverge_intercept::Role for Role {
+    type Settings = Settings;
+    type View = View;
+    type Input = Input;
+    type Output = Output;
+    type Asking = str;
+    type Admission = Admission;
 }
+
+impl Notes<Role> for View {
+    fn note_input(&mut self, input: &Input) {
+        self.note_input(input);
+    }
+
+    fn note_output(&mut self, output: &Output) {
+        self.note_output(output);
+    }
+}
+
+/// One thing that an interceptor passes on.
+pub type Step = diverge_intercept::Step<Role>;
+/// An interceptor.
+pub type Interceptor = diverge_intercept::Interceptor<Role>;
+/// A named deviation from the protocol.
+pub type Fault = diverge_intercept::Fault<Role>;
+/// A named freedom that the protocol leaves, taken.
+pub type Variant = diverge_intercept::Variant<Role>;
 
 impl From<Input> for Step {
     fn from(input: Input) -> Self {
@@ -31,58 +57,18 @@ impl From<Output> for Step {
     }
 }
 
-/// Stands around the reference. What it does not push on to `next` does not happen; what it pushes besides does.
-pub trait Intercept: Send {
-    /// Changes the reference's settings before it starts.
-    fn tune(&self, settings: &mut Settings) {
-        let _ = settings;
-    }
-
-    /// Is shown how the reference answers a request for a WebSocket on this path.
-    fn admit(&mut self, view: &View, path: &str, by_reference: Admission) -> Admission {
-        let _ = (view, path);
-        by_reference
-    }
-
-    /// Is shown what happens to the proxy.
-    fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
-        let _ = view;
-        next.push(input.into());
-    }
-
-    /// Is shown what the reference does.
-    fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
-        let _ = view;
-        next.push(output.into());
-    }
-}
-
-/// A named deviation from the protocol.
-#[derive(Debug, Clone, Copy)]
-pub struct Fault {
-    /// Its name.
-    pub name: &'static str,
-    /// The id of the requirement that it breaks.
-    pub requirement: &'static str,
-    /// The revision whose reference has it.
-    pub revision: Revision,
-    /// What it does, in a few words.
-    pub about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
-}
-
 /// An entry of a table of faults of the scope revision.
 #[must_use]
 pub const fn fault(
     name: &'static str,
     requirement: &'static str,
     about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
+    build: fn() -> Interceptor,
 ) -> Fault {
     Fault {
         name,
         requirement,
-        revision: Revision::Scope,
+        revisions: &[Revision::Scope],
         about,
         build,
     }
@@ -94,19 +80,11 @@ pub const fn path_fault(
     name: &'static str,
     requirement: &'static str,
     about: &'static str,
-    build: fn() -> Box<dyn Intercept>,
+    build: fn() -> Interceptor,
 ) -> Fault {
     Fault {
-        revision: Revision::Path,
+        revisions: &[Revision::Path],
         ..fault(name, requirement, about, build)
-    }
-}
-
-impl Fault {
-    /// The interceptor, fresh.
-    #[must_use]
-    pub fn build(&self) -> Box<dyn Intercept> {
-        (self.build)()
     }
 }
 
@@ -122,72 +100,73 @@ pub fn reference(revision: Revision, settings: Settings) -> Box<dyn Proxy> {
 /// The reference with an interceptor around it.
 pub struct Intercepted {
     policy: Box<dyn Proxy>,
-    view: View,
-    intercept: Box<dyn Intercept>,
+    around: Around<Role>,
 }
 
 impl Intercepted {
     /// Puts the interceptor around the reference of a revision.
     #[must_use]
-    pub fn new(revision: Revision, intercept: Box<dyn Intercept>) -> Self {
+    pub fn new(revision: Revision, intercept: Interceptor) -> Self {
         let mut settings = Settings::default();
         intercept.tune(&mut settings);
         Self {
             policy: reference(revision, settings),
-            view: View::new(revision),
-            intercept,
+            around: Around::new(View::new(revision), intercept),
         }
     }
 }
 
 impl Proxy for Intercepted {
     fn admit(&mut self, path: &str) -> Admission {
-        let by_reference = self.policy.admit(path);
-        self.intercept.admit(&self.view, path, by_reference)
+        self.around.admit(path, self.policy.admit(path))
     }
 
     fn on(&mut self, input: Input, out: &mut Vec<Output>) {
-        let (mut next, mut done) = (Vec::new(), Vec::new());
-        self.intercept.input(&self.view, input.clone(), &mut next);
-        self.view.note_input(&input);
-        let mut queue = VecDeque::from(next);
-        while let Some(step) = queue.pop_front() {
-            match step {
-                Step::Do(output) => out.push(output),
-                Step::Hear(input) => self.policy.on(input, &mut done),
-            }
-            for output in done.drain(..) {
-                let mut next = Vec::new();
-                self.intercept.output(&self.view, output.clone(), &mut next);
-                self.view.note_output(&output);
-                for step in next {
-                    match step {
-                        Step::Do(output) => out.push(output),
-                        Step::Hear(_) => queue.push_back(step),
-                    }
-                }
-            }
+        let policy = &mut self.policy;
+        self.around
+            .on(input, out, |input, done| policy.on(input, done));
+    }
+}
+
+impl diverge_intercept::frames::Flow for Flow {
+    type Role = Role;
+    type Message<'a> = Message<'a>;
+
+    fn on(self, mut f: impl FnMut(&Message<'_>, &mut Vec<Step>) + Send + 'static) -> Interceptor {
+        match self {
+            Self::FromHost => on_input(move |view, input, next| match view.read_input(&input) {
+                Some(message) => f(&message, next),
+                None => next.push(input.into()),
+            }),
+            Self::ToHost => on_output(move |view, output, next| match view.read_output(&output) {
+                Some(message) => f(&message, next),
+                None => next.push(output.into()),
+            }),
         }
+    }
+}
+
+impl Passing<Role> for Message<'_> {
+    fn pass(&self) -> Step {
+        self.pass()
+    }
+
+    fn with_payload(&self, payload: Bytes) -> Step {
+        self.with_payload(payload)
     }
 }
 
 /// Changes the settings.
 #[must_use]
-pub fn tune(change: fn(&mut Settings)) -> Box<dyn Intercept> {
-    struct Tune(fn(&mut Settings));
-    impl Intercept for Tune {
-        fn tune(&self, settings: &mut Settings) {
-            (self.0)(settings);
-        }
-    }
-    Box::new(Tune(change))
+pub fn tune(change: fn(&mut Settings)) -> Interceptor {
+    diverge_intercept::tune(change)
 }
 
 /// Lets the queue do this wrong.
 #[must_use]
-pub fn slip(slip: Slip) -> Box<dyn Intercept> {
+pub fn slip(slip: Slip) -> Interceptor {
     struct Slips(Slip);
-    impl Intercept for Slips {
+    impl Intercept<Role> for Slips {
         fn tune(&self, settings: &mut Settings) {
             settings.slips.insert(self.0);
         }
@@ -205,71 +184,28 @@ pub fn extra_call(view: &View, endpoint: Endpoint, body: impl Into<Bytes>) -> St
 
 /// Answers requests for a WebSocket in this way; it is shown the path, and how the reference answers.
 #[must_use]
-pub fn admit(how: fn(&View, &str, Admission) -> Admission) -> Box<dyn Intercept> {
-    struct Admit(fn(&View, &str, Admission) -> Admission);
-    impl Intercept for Admit {
-        fn admit(&mut self, view: &View, path: &str, by_reference: Admission) -> Admission {
-            (self.0)(view, path, by_reference)
-        }
-    }
-    Box::new(Admit(how))
+pub fn admit(how: fn(&View, &str, Admission) -> Admission) -> Interceptor {
+    diverge_intercept::admit(how)
 }
 
 /// Is shown every input. Those that it does not push on are lost.
 #[must_use]
-pub fn on_input(
-    f: impl FnMut(&View, Input, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
-    struct OnInput<F>(F);
-    impl<F: FnMut(&View, Input, &mut Vec<Step>) + Send> Intercept for OnInput<F> {
-        fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
-            (self.0)(view, input, next);
-        }
-    }
-    Box::new(OnInput(f))
+pub fn on_input(f: impl FnMut(&View, Input, &mut Vec<Step>) + Send + 'static) -> Interceptor {
+    diverge_intercept::on_input(f)
 }
 
 /// Is shown every output. Those that it does not push on are lost.
 #[must_use]
-pub fn on_output(
-    f: impl FnMut(&View, Output, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
-    struct OnOutput<F>(F);
-    impl<F: FnMut(&View, Output, &mut Vec<Step>) + Send> Intercept for OnOutput<F> {
-        fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
-            (self.0)(view, output, next);
-        }
-    }
-    Box::new(OnOutput(f))
-}
-
-/// Is shown every frame that goes that way, as a [`Message`]; what is no frame passes. Those that it does not push on
-/// ([`Message::pass`]) are lost.
-#[must_use]
-pub fn on(
-    flow: Flow,
-    mut f: impl FnMut(&Message<'_>, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
-    match flow {
-        Flow::FromHost => on_input(move |view, input, next| match view.read_input(&input) {
-            Some(message) => f(&message, next),
-            None => next.push(input.into()),
-        }),
-        Flow::ToHost => on_output(move |view, output, next| match view.read_output(&output) {
-            Some(message) => f(&message, next),
-            None => next.push(output.into()),
-        }),
-    }
+pub fn on_output(f: impl FnMut(&View, Output, &mut Vec<Step>) + Send + 'static) -> Interceptor {
+    diverge_intercept::on_output(f)
 }
 
 /// Is shown the frames of both ways, each as a [`Message`]; what is no frame passes. Those that it does not push on are
 /// lost.
 #[must_use]
-pub fn on_frames(
-    f: impl FnMut(&Message<'_>, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+pub fn on_frames(f: impl FnMut(&Message<'_>, &mut Vec<Step>) + Send + 'static) -> Interceptor {
     struct OnFrames<F>(F);
-    impl<F: FnMut(&Message<'_>, &mut Vec<Step>) + Send> Intercept for OnFrames<F> {
+    impl<F: FnMut(&Message<'_>, &mut Vec<Step>) + Send> Intercept<Role> for OnFrames<F> {
         fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
             match view.read_input(&input) {
                 Some(message) => (self.0)(&message, next),
@@ -287,92 +223,12 @@ pub fn on_frames(
     Box::new(OnFrames(f))
 }
 
-/// Puts these steps in place of the messages for which `when` holds.
-#[must_use]
-pub fn replace(
-    flow: Flow,
-    mut when: impl FnMut(&Message<'_>) -> bool + Send + 'static,
-    with: fn(&Message<'_>) -> Vec<Step>,
-) -> Box<dyn Intercept> {
-    on(flow, move |message, next| {
-        if when(message) {
-            next.extend(with(message));
-        } else {
-            next.push(message.pass());
-        }
-    })
-}
-
-/// Loses the messages for which `when` holds.
-#[must_use]
-pub fn lose(
-    flow: Flow,
-    when: impl FnMut(&Message<'_>) -> bool + Send + 'static,
-) -> Box<dyn Intercept> {
-    replace(flow, when, |_| Vec::new())
-}
-
-/// Sends the messages for which `when` holds twice.
-#[must_use]
-pub fn double(
-    flow: Flow,
-    when: impl FnMut(&Message<'_>) -> bool + Send + 'static,
-) -> Box<dyn Intercept> {
-    replace(flow, when, |message| vec![message.pass(), message.pass()])
-}
-
-/// Gives the messages for which `when` holds another payload.
-#[must_use]
-pub fn rewrite(
-    flow: Flow,
-    mut when: impl FnMut(&Message<'_>) -> bool + Send + 'static,
-    mut payload: impl FnMut(&Message<'_>) -> Bytes + Send + 'static,
-) -> Box<dyn Intercept> {
-    on(flow, move |message, next| {
-        next.push(if when(message) {
-            message.with_payload(payload(message))
-        } else {
-            message.pass()
-        });
-    })
-}
-
-/// Puts these steps in front of the messages for which `when` holds.
-#[must_use]
-pub fn before(
-    flow: Flow,
-    mut when: impl FnMut(&Message<'_>) -> bool + Send + 'static,
-    steps: fn(&Message<'_>) -> Vec<Step>,
-) -> Box<dyn Intercept> {
-    on(flow, move |message, next| {
-        if when(message) {
-            next.extend(steps(message));
-        }
-        next.push(message.pass());
-    })
-}
-
-/// Puts these steps behind the messages for which `when` holds.
-#[must_use]
-pub fn after(
-    flow: Flow,
-    mut when: impl FnMut(&Message<'_>) -> bool + Send + 'static,
-    steps: fn(&Message<'_>) -> Vec<Step>,
-) -> Box<dyn Intercept> {
-    on(flow, move |message, next| {
-        next.push(message.pass());
-        if when(message) {
-            next.extend(steps(message));
-        }
-    })
-}
-
 /// Is shown every call of that endpoint. Those that it does not push on are not made.
 #[must_use]
 pub fn on_call(
     endpoint: Endpoint,
     mut f: impl FnMut(&View, CallId, Call, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_output(move |view, output, next| match output {
         Output::Call(id, call) if call.endpoint == endpoint => f(view, id, call, next),
         other => next.push(other.into()),
@@ -384,7 +240,7 @@ pub fn on_call(
 pub fn change_call(
     endpoint: Endpoint,
     mut change: impl FnMut(&View, &Call) -> Option<Call> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_call(endpoint, move |view, id, call, next| {
         let call = change(view, &call).unwrap_or(call);
         next.push(Output::Call(id, call).into());
@@ -396,7 +252,7 @@ pub fn change_call(
 pub fn change_body(
     endpoint: Endpoint,
     mut change: impl FnMut(&View, &[u8]) -> Option<Vec<u8>> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     change_call(endpoint, move |view, call| {
         Some(Call {
             body: change(view, &call.body)?.into(),
@@ -445,7 +301,7 @@ impl Heard<'_> {
 pub fn on_word(
     endpoint: Endpoint,
     mut f: impl FnMut(&Heard<'_>, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_input(move |view, input, next| {
         let (id, word) = match input {
             Input::Agent(id, word) => (id, word),
@@ -471,7 +327,7 @@ pub fn on_word(
 pub fn change_word(
     endpoint: Endpoint,
     mut change: impl FnMut(&Heard<'_>) -> Option<Word> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_word(endpoint, move |heard, next| {
         next.push(match change(heard) {
             Some(word) => heard.with(word),
@@ -485,7 +341,7 @@ pub fn change_word(
 pub fn on_said(
     endpoint: Endpoint,
     mut f: impl FnMut(&View, HostId, Bytes, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_output(move |view, output, next| match output {
         Output::Send(host, bytes) if view.asks(host) == Some(endpoint) => {
             f(view, host, bytes, next);

@@ -5,33 +5,21 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
+use diverge_intercept::{Chosen, Repertoire};
 use diverge_link::http;
-use diverge_link::{Connection, Handshake, Limits, Listener, Message, Receiver, Sender};
+use diverge_link::{Connection, Handshake, Heard, Limits, Lines, Listener};
 use diverge_protocol::rules::Revision;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use crate::fault::{Intercepted, reference};
-use crate::hollow::{self, Door, Playing};
+use crate::fault::{Intercepted, Role, reference};
+use crate::hollow::{self, Door, Hollow, Playing};
 use crate::policy::{Admission, Call, CallId, Endpoint, HostId, Input, Output, Proxy, Word};
 use crate::settings::Settings;
 use crate::{faults, variants};
 
-/// Which proxy to play.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Behaviour {
-    /// The reference.
-    #[default]
-    Conforming,
-    /// The reference with the fault of that name.
-    Fault(String),
-    /// The conforming variant of that name.
-    Variant(String),
-    /// The hollow proxy of that name.
-    Hollow(String),
-}
+pub use diverge_intercept::Behaviour;
 
 /// What a proxy is started with.
 #[derive(Debug, Clone)]
@@ -87,37 +75,28 @@ pub async fn serve(config: Config) -> io::Result<Server> {
     })
 }
 
+const REPERTOIRE: Repertoire<Role, Hollow> = Repertoire {
+    fault: faults::find,
+    variant: variants::find,
+    hollow: hollow::find,
+};
+
 impl Config {
     fn proxy(&self) -> io::Result<(Box<dyn Proxy>, Door)> {
-        let unknown = |kind: &str, name: &str| {
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("there is no {kind} `{name}` in this revision"),
-            )
-        };
-        let intercept = match &self.behaviour {
-            Behaviour::Conforming => {
-                return Ok((reference(self.revision, Settings::default()), Door::Open));
+        let revision = self.revision;
+        Ok(match self.behaviour.choose(revision, &REPERTOIRE)? {
+            Chosen::Reference => (reference(revision, Settings::default()), Door::Open),
+            Chosen::Intercepted(intercept) => {
+                (Box::new(Intercepted::new(revision, intercept)), Door::Open)
             }
-            Behaviour::Hollow(name) => {
-                let hollow = *hollow::find(name).ok_or_else(|| unknown("hollow proxy", name))?;
+            Chosen::Hollow(hollow) => {
                 let playing = Playing {
-                    hollow,
-                    revision: self.revision,
+                    hollow: *hollow,
+                    revision,
                 };
-                return Ok((Box::new(playing), hollow.door));
+                (Box::new(playing), hollow.door)
             }
-            Behaviour::Fault(name) => faults::find(name)
-                .filter(|fault| fault.revision == self.revision)
-                .ok_or_else(|| unknown("fault", name))?
-                .build(),
-            Behaviour::Variant(name) => variants::find(name)
-                .filter(|variant| variant.revisions.contains(&self.revision))
-                .ok_or_else(|| unknown("variant", name))?
-                .build(),
-        };
-        let proxy = Intercepted::new(self.revision, intercept);
-        Ok((Box::new(proxy), Door::Open))
+        })
     }
 }
 
@@ -125,20 +104,6 @@ impl Config {
 enum Event {
     Input(Input),
     Host(Connection, String),
-}
-
-/// What a writer is told.
-enum Write {
-    Binary(Bytes),
-    Text(String),
-    Flood(Bytes),
-    Close,
-}
-
-/// One open connection: the way to its writer, and its reader.
-struct Line {
-    writer: UnboundedSender<Write>,
-    reader: AbortHandle,
 }
 
 /// The proxy, shared with the handshakes, which are decided while they are read.
@@ -152,7 +117,7 @@ fn lock(proxy: &Shared) -> MutexGuard<'_, Box<dyn Proxy>> {
 struct Shell {
     proxy: Shared,
     agent: SocketAddr,
-    hosts: HashMap<HostId, Line>,
+    hosts: Lines<HostId>,
     calls: HashMap<CallId, AbortHandle>,
     accepted: u64,
     tasks: JoinSet<()>,
@@ -166,7 +131,7 @@ impl Shell {
         Self {
             proxy: Arc::new(Mutex::new(proxy)),
             agent,
-            hosts: HashMap::new(),
+            hosts: Lines::default(),
             calls: HashMap::new(),
             accepted: 0,
             tasks: JoinSet::new(),
@@ -222,13 +187,22 @@ impl Shell {
             Event::Host(connection, path) => {
                 let id = HostId(self.accepted);
                 self.accepted += 1;
-                let line = self.line(id, connection);
-                self.hosts.insert(id, line);
+                let events = self.events.clone();
+                let hear = move |heard| {
+                    let input = match heard {
+                        Heard::Binary(bytes) => Input::Binary(id, bytes),
+                        Heard::Text(text) => Input::Text(id, text),
+                        Heard::Closed => Input::Closed(id),
+                        Heard::Lost => Input::Lost(id),
+                    };
+                    tell(&events, Event::Input(input));
+                };
+                self.hosts.open(id, connection, &mut self.tasks, hear);
                 Input::Opened(id, path)
             }
             Event::Input(input) => {
                 match &input {
-                    Input::Closed(id) | Input::Lost(id) => drop(self.hosts.remove(id)),
+                    Input::Closed(id) | Input::Lost(id) => self.hosts.forget(id),
                     Input::Agent(id, word) if word.is_last() => drop(self.calls.remove(id)),
                     _ => {}
                 }
@@ -239,15 +213,11 @@ impl Shell {
 
     fn act(&mut self, output: Output) {
         match output {
-            Output::Send(id, bytes) => write(self.hosts.get(&id), Write::Binary(bytes)),
-            Output::SendText(id, text) => write(self.hosts.get(&id), Write::Text(text)),
-            Output::Flood(id, bytes) => write(self.hosts.get(&id), Write::Flood(bytes)),
-            Output::Close(id) => write(self.hosts.remove(&id).as_ref(), Write::Close),
-            Output::Drop(id) => {
-                if let Some(line) = self.hosts.remove(&id) {
-                    line.reader.abort();
-                }
-            }
+            Output::Send(id, bytes) => self.hosts.send(&id, bytes),
+            Output::SendText(id, text) => self.hosts.send_text(&id, text),
+            Output::Flood(id, bytes) => self.hosts.flood(&id, bytes),
+            Output::Close(id) => self.hosts.close(&id),
+            Output::Drop(id) => self.hosts.hang_up(&id),
             Output::Call(id, call) => {
                 let task = self
                     .tasks
@@ -260,52 +230,6 @@ impl Shell {
                 }
             }
             Output::Wake => tell(&self.events, Event::Input(Input::Woken)),
-        }
-    }
-
-    /// Starts the reader and the writer of a connection.
-    fn line(&mut self, id: HostId, connection: Connection) -> Line {
-        let (sender, receiver) = connection.split();
-        let (writer, orders) = unbounded_channel();
-        self.tasks.spawn(write_all(sender, orders));
-        let reader = self
-            .tasks
-            .spawn(read_all(id, receiver, self.events.clone()));
-        Line { writer, reader }
-    }
-}
-
-async fn read_all(id: HostId, mut receiver: Receiver, events: UnboundedSender<Event>) {
-    loop {
-        let input = match receiver.receive().await {
-            Message::Binary(bytes) => Input::Binary(id, bytes),
-            Message::Text(text) => Input::Text(id, text),
-            Message::Closed if receiver.got_close_frame() => Input::Closed(id),
-            Message::Closed => Input::Lost(id),
-        };
-        let last = matches!(input, Input::Closed(_) | Input::Lost(_));
-        tell(&events, Event::Input(input));
-        if last {
-            return;
-        }
-    }
-}
-
-/// Writes until there is nothing more to write, or nobody to write it to.
-async fn write_all(mut sender: Sender, mut orders: UnboundedReceiver<Write>) {
-    while let Some(order) = orders.recv().await {
-        let written = match order {
-            Write::Binary(bytes) => sender.send(bytes).await,
-            Write::Text(text) => sender.send_text(text).await,
-            Write::Close => sender.close().await,
-            Write::Flood(bytes) => loop {
-                if let Err(gone) = sender.send(bytes.clone()).await {
-                    break Err(gone);
-                }
-            },
-        };
-        if written.is_err() {
-            return;
         }
     }
 }
@@ -354,11 +278,4 @@ fn written(call: Call) -> http::Call {
 /// Tells the loop; once that is gone there is nobody to tell.
 fn tell(events: &UnboundedSender<Event>, event: Event) {
     let _ = events.send(event);
-}
-
-/// Gives a writer an order, unless its connection is gone.
-fn write(line: Option<&Line>, order: Write) {
-    if let Some(line) = line {
-        let _ = line.writer.send(order);
-    }
 }

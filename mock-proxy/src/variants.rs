@@ -4,30 +4,12 @@ use diverge_protocol::rules::Revision;
 use diverge_protocol::wire::{Frame, FrameType};
 
 use crate::answers;
-use crate::fault::{Intercept, Step, change_body, on, on_call, on_output, rewrite, tune};
+use crate::fault::{
+    Intercept, Interceptor, Role, Step, Variant, change_body, on, on_call, on_output, rewrite, tune,
+};
 use crate::faults::begins_after_one_that_failed;
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Part, View};
-
-/// A named freedom, taken.
-#[derive(Debug, Clone, Copy)]
-pub struct Variant {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does otherwise than the reference.
-    pub about: &'static str,
-    /// The revisions whose reference takes it.
-    pub revisions: &'static [Revision],
-    build: fn() -> Box<dyn Intercept>,
-}
-
-impl Variant {
-    /// The interceptor, fresh.
-    #[must_use]
-    pub fn build(&self) -> Box<dyn Intercept> {
-        (self.build)()
-    }
-}
 
 const SCOPE: &[Revision] = &[Revision::Scope];
 const PATH: &[Revision] = &[Revision::Path];
@@ -37,7 +19,7 @@ const fn variant(
     name: &'static str,
     about: &'static str,
     revisions: &'static [Revision],
-    build: fn() -> Box<dyn Intercept>,
+    build: fn() -> Interceptor,
 ) -> Variant {
     Variant {
         name,
@@ -342,7 +324,7 @@ struct Delay {
 }
 
 impl Delay {
-    fn of(holds: fn(&Output) -> bool) -> Box<dyn Intercept> {
+    fn of(holds: fn(&Output) -> bool) -> Interceptor {
         Box::new(Self {
             holds,
             held: Vec::new(),
@@ -350,7 +332,7 @@ impl Delay {
     }
 }
 
-impl Intercept for Delay {
+impl Intercept<Role> for Delay {
     fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
         if input == Input::Woken {
             next.append(&mut self.held);

@@ -89,7 +89,7 @@ fn every_requirement_has_a_fault_and_every_fault_a_requirement() {
     };
     for revision in [Revision::Scope, Revision::Path] {
         for requirement in owed(revision).filter(|it| it.strength > Strength::Inferred) {
-            let mut faults = faults::all().filter(|it| it.revision == revision);
+            let mut faults = faults::all().filter(|it| it.revisions.contains(&revision));
             assert!(
                 faults.any(|fault| fault.requirement == requirement.id.as_str()),
                 "{} has no fault",
@@ -99,7 +99,7 @@ fn every_requirement_has_a_fault_and_every_fault_a_requirement() {
     }
     for fault in faults::all() {
         assert!(
-            owed(fault.revision).any(|it| it.id.as_str() == fault.requirement),
+            owed(fault.revisions[0]).any(|it| it.id.as_str() == fault.requirement),
             "{} breaks {}, which is no requirement of its revision",
             fault.name,
             fault.requirement
@@ -378,13 +378,15 @@ const PATH: &[fn(&mut Conversation)] = &[
 #[test]
 fn every_fault_deviates() {
     let deviates = |fault: &&Fault| {
-        conversations(fault.revision).iter().any(|conversation| {
-            let mut conforming = Conversation::conforming(fault.revision);
-            let mut deviating = Conversation::with_fault(fault.name);
-            conversation(&mut conforming);
-            conversation(&mut deviating);
-            conforming.done() != deviating.done()
-        })
+        conversations(fault.revisions[0])
+            .iter()
+            .any(|conversation| {
+                let mut conforming = Conversation::conforming(fault.revisions[0]);
+                let mut deviating = Conversation::with_fault(fault.name);
+                conversation(&mut conforming);
+                conversation(&mut deviating);
+                conforming.done() != deviating.done()
+            })
     };
     let idle: Vec<&str> = faults::all()
         .filter(|fault| !deviates(fault))
@@ -475,11 +477,13 @@ const SILENT: &[&str] = &[
 #[test]
 fn the_checkers_find_every_fault_that_does_something() {
     let found = |fault: &Fault| {
-        conversations(fault.revision).iter().any(|conversation| {
-            let mut talk = Conversation::with_fault(fault.name);
-            conversation(&mut talk);
-            !talk.broken().is_empty()
-        })
+        conversations(fault.revisions[0])
+            .iter()
+            .any(|conversation| {
+                let mut talk = Conversation::with_fault(fault.name);
+                conversation(&mut talk);
+                !talk.broken().is_empty()
+            })
     };
     let otherwise: Vec<&str> = faults::all()
         .filter(|fault| found(fault) == SILENT.contains(&fault.name))

@@ -16,10 +16,10 @@ use tokio::net::TcpStream;
 
 use super::each::each;
 use super::reach::{BACKOFF, REACHING, STARTING};
-use super::{Kind, Playing, Selection, Setting, Trial};
+use super::{Kind, Playing, Selection, Setting, Trial, reference};
 use crate::config::{AgentServerConfig, Config, Messages};
 use crate::iut::{Plug, PlugError, address};
-use crate::mutants::{Duty, Mutant};
+use crate::mutants::Mutant;
 use crate::play::{self, Patience};
 use crate::port::Port;
 use crate::process::{CommandLine, Pipes, Process};
@@ -36,17 +36,8 @@ impl Kind for AgentServer {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let mutant = |name, about, duty| Mutant {
-            iut: Iut::AgentServer,
-            name,
-            about,
-            duty,
-        };
-        let hollow = hollow::all().map(|it| mutant(it.name, it.about, Duty::NothingPasses));
-        let faults =
-            faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
-        let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
-        hollow.chain(faults).chain(variants).collect()
+        let hollow = hollow::all().map(|it| (it.name, it.about));
+        reference::mutants(self.iut(), hollow, faults::all(), variants::all())
     }
 
     fn in_tree(&self) -> Config {
@@ -229,15 +220,7 @@ async fn default_port(patience: &Patience) -> Result<Alone, ReachError> {
 impl Way {
     pub(super) fn of(plug: &Plug) -> Result<Self, PlugError> {
         Ok(match plug {
-            Plug::Reference(None) => Self::Reference(Behaviour::Conforming),
-            Plug::Reference(Some(mutant)) => {
-                let name = mutant.name.to_owned();
-                Self::Reference(match mutant.duty {
-                    Duty::Caught(_) => Behaviour::Fault(name),
-                    Duty::Green => Behaviour::Variant(name),
-                    Duty::NothingPasses => Behaviour::Hollow(name),
-                })
-            }
+            Plug::Reference(mutant) => Self::Reference(reference::behaviour(mutant.as_ref())),
             Plug::Launch(command) => Self::Launch(CommandLine::parse(command)?, Starts::default()),
             Plug::Url(url) => {
                 let authority = url.strip_prefix("http://").unwrap_or(url);

@@ -14,6 +14,7 @@ mod launched;
 pub mod provider;
 pub mod proxy;
 pub(crate) mod reach;
+mod reference;
 
 use std::collections::BTreeSet;
 use std::future::Future;

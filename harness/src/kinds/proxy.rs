@@ -14,7 +14,7 @@ use mock_proxy::{faults, hollow, variants};
 use super::each::each;
 use super::launched::Launched;
 use super::reach::{REACHING, reach};
-use super::{Kind, Playing, Selection, Setting, Trial};
+use super::{Kind, Playing, Selection, Setting, Trial, reference};
 use crate::iut::{Plug, PlugError};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
@@ -33,17 +33,8 @@ impl Kind for Proxy {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let mutant = |name, about, duty| Mutant {
-            iut: Iut::Proxy,
-            name,
-            about,
-            duty,
-        };
-        let hollow = hollow::all().map(|it| mutant(it.name, it.about, Duty::NothingPasses));
-        let faults =
-            faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
-        let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
-        hollow.chain(faults).chain(variants).collect()
+        let hollow = hollow::all().map(|it| (it.name, it.about));
+        reference::mutants(self.iut(), hollow, faults::all(), variants::all())
     }
 
     fn trials(
@@ -76,7 +67,9 @@ fn plays(plug: &Plug, revision: Revision) -> bool {
         return true;
     };
     match mutant.duty {
-        Duty::Caught(_) => faults::find(mutant.name).is_some_and(|it| it.revision == revision),
+        Duty::Caught(_) => {
+            faults::find(mutant.name).is_some_and(|it| it.revisions.contains(&revision))
+        }
         Duty::Green => {
             variants::find(mutant.name).is_some_and(|it| it.revisions.contains(&revision))
         }
@@ -137,15 +130,7 @@ pub enum Way {
 impl Way {
     pub(super) fn of(plug: &Plug) -> Result<Self, PlugError> {
         Ok(match plug {
-            Plug::Reference(None) => Self::Reference(Behaviour::Conforming),
-            Plug::Reference(Some(mutant)) => {
-                let name = mutant.name.to_owned();
-                Self::Reference(match mutant.duty {
-                    Duty::Caught(_) => Behaviour::Fault(name),
-                    Duty::Green => Behaviour::Variant(name),
-                    Duty::NothingPasses => Behaviour::Hollow(name),
-                })
-            }
+            Plug::Reference(mutant) => Self::Reference(reference::behaviour(mutant.as_ref())),
             Plug::Launch(command) => Self::Launch(CommandLine::parse(command)?),
             Plug::Url(url) => Self::Url(url.clone()),
             Plug::InProcess(_) => return Err(PlugError::NotInProcess(Iut::Proxy)),

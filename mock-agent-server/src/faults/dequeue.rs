@@ -5,7 +5,9 @@ use diverge_protocol::wire::agent_server::{Endpoint, Fate, Outcome};
 use diverge_protocol::wire::channel::EnqueueAsk;
 
 use crate::call::{Answer, Asked};
-use crate::fault::{Fault, Intercept, Step, answer_instead, fault, replace_reply, tune};
+use crate::fault::{
+    Fault, Intercept, Interceptor, Role, Step, answer_instead, fault, replace_reply, tune,
+};
 use crate::policy::{Output, refusal};
 use crate::settings::Withdraws;
 use crate::talk::Message;
@@ -153,7 +155,7 @@ fn outcome(outcome: Outcome) -> Answer {
 }
 
 /// Tells what a dequeue found in another way.
-fn found(tell: fn(Outcome, &Reply<'_>) -> Answer) -> Box<dyn Intercept> {
+fn found(tell: fn(Outcome, &Reply<'_>) -> Answer) -> Interceptor {
     let read = |reply: &Reply<'_>| match reply.endpoint {
         Endpoint::Dequeue if reply.is_good() => Outcome::decode(&reply.answer.body).ok(),
         _ => None,
@@ -168,7 +170,7 @@ fn found(tell: fn(Outcome, &Reply<'_>) -> Answer) -> Box<dyn Intercept> {
 }
 
 /// Answers messages that a dequeue withdrew in another way.
-fn withdrawn(with: fn(&Reply<'_>) -> Vec<Step>) -> Box<dyn Intercept> {
+fn withdrawn(with: fn(&Reply<'_>) -> Vec<Step>) -> Interceptor {
     replace_reply(|reply| reply.fate() == Some(Fate::Dequeued), with)
 }
 
@@ -176,7 +178,7 @@ fn withdrawn(with: fn(&Reply<'_>) -> Vec<Step>) -> Box<dyn Intercept> {
 #[derive(Default)]
 struct Taken(Vec<Bytes>);
 
-impl Intercept for Taken {
+impl Intercept<Role> for Taken {
     fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
         match &output {
             Output::Answer(call, answer) if Fate::decode(&answer.body) == Ok(Fate::Dequeued) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::fault::{Intercept, replace};
+use crate::fault::{Interceptor, replace};
 use crate::view::Piece;
 
 /// A JSON object with something changed in it; what is no object stays as it is.
@@ -20,7 +20,7 @@ pub(crate) fn edited(json: &[u8], change: impl FnOnce(&mut Map<String, Value>)) 
 pub(crate) fn edit(
     when: impl FnMut(&Piece<'_>) -> bool + Send + 'static,
     change: fn(&mut Map<String, Value>),
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     replace(when, move |piece| {
         let chunk = edited(piece.json().to_string().as_bytes(), change);
         vec![piece.chunk(chunk)]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::call::{Answer, Asked};
 use crate::fault::{
-    Fault, Intercept, after, answer_instead, before, fault, lose, on_call, on_piece, replace_reply,
-    switch_off,
+    Fault, Interceptor, after, answer_instead, before, fault, lose, on_call, on_piece,
+    replace_reply, switch_off,
 };
 use crate::policy::{Input, Output, refusal};
 use crate::settings::{Check, MESSAGES};
@@ -384,7 +384,7 @@ fn is_user(chunk: &[u8]) -> bool {
 }
 
 /// Tells fates in another way.
-fn fated(tell: fn(Fate) -> Answer) -> Box<dyn Intercept> {
+fn fated(tell: fn(Fate) -> Answer) -> Interceptor {
     replace_reply(
         |reply| reply.fate().is_some(),
         move |reply| {
@@ -398,7 +398,7 @@ fn fated(tell: fn(Fate) -> Answer) -> Box<dyn Intercept> {
 }
 
 /// Answers messages while no loop runs in another way, or not at all.
-fn idle(answer: fn(&Asked) -> Option<Answer>) -> Box<dyn Intercept> {
+fn idle(answer: fn(&Asked) -> Option<Answer>) -> Interceptor {
     replace_reply(
         |reply| reply.fate() == Some(Fate::Missed) && reply.view.running.is_none(),
         move |reply| {
@@ -417,7 +417,7 @@ fn holds(view: &View) -> bool {
 }
 
 /// Answers messages that would wait at once.
-fn while_held(answer: fn() -> Answer) -> Box<dyn Intercept> {
+fn while_held(answer: fn() -> Answer) -> Interceptor {
     answer_instead(Endpoint::Enqueue, move |view, _| holds(view).then(answer))
 }
 

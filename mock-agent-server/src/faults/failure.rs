@@ -2,7 +2,7 @@
 
 use diverge_protocol::wire::agent_server::Endpoint;
 
-use crate::fault::{Fault, Intercept, Step, after, fault, lose};
+use crate::fault::{Fault, Intercept, Role, Step, after, fault, lose};
 use crate::policy::{Input, Output, refusal};
 use crate::view::{View, kind_of};
 
@@ -70,7 +70,7 @@ struct Final {
     failed: bool,
 }
 
-impl Intercept for Final {
+impl Intercept<Role> for Final {
     fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
         match input {
             Input::Called(call, asked)

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::call::{CallId, Head};
 use crate::fault::{
-    Fault, Intercept, Step, answer_instead, fault, on_call, on_input, on_piece, replace,
-    replace_reply, switch_off, tune,
+    Fault, Intercept, Interceptor, Role, Step, answer_instead, fault, on_call, on_input, on_piece,
+    replace, replace_reply, switch_off, tune,
 };
 use crate::policy::{Input, Output, refusal};
 use crate::settings::Check;
@@ -334,7 +334,7 @@ fn has_failed(chunks: &[Bytes]) -> bool {
     last["is_fatal"] == true
 }
 
-fn rekind(from: &'static str, to: &'static str) -> Box<dyn Intercept> {
+fn rekind(from: &'static str, to: &'static str) -> Interceptor {
     replace_reply(
         move |reply| reply.kind().as_deref() == Some(from),
         move |reply| {
@@ -347,7 +347,7 @@ fn rekind(from: &'static str, to: &'static str) -> Box<dyn Intercept> {
 }
 
 /// Changes the messages that a loop is asked for on.
-fn lenient_run(change: fn(&mut Vec<Value>)) -> Box<dyn Intercept> {
+fn lenient_run(change: fn(&mut Vec<Value>)) -> Interceptor {
     on_call(Endpoint::Run, move |_, call, mut asked, next| {
         asked.body = edited(&asked.body, |body| {
             if let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) {
@@ -360,7 +360,7 @@ fn lenient_run(change: fn(&mut Vec<Value>)) -> Box<dyn Intercept> {
 }
 
 /// Ends the loop that runs, in some way, where another is asked for.
-fn interrupted(end: fn(CallId) -> Output) -> Box<dyn Intercept> {
+fn interrupted(end: fn(CallId) -> Output) -> Interceptor {
     on_call(Endpoint::Run, move |view, call, asked, next| {
         let refused = refusal(409, "busy", "a loop is running");
         match &view.running {
@@ -375,9 +375,9 @@ fn interrupted(end: fn(CallId) -> Output) -> Box<dyn Intercept> {
 }
 
 /// Holds calls for a loop back while one runs.
-fn waits_for_its_turn() -> Box<dyn Intercept> {
+fn waits_for_its_turn() -> Interceptor {
     struct Waits(Vec<Input>);
-    impl Intercept for Waits {
+    impl Intercept<Role> for Waits {
         fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
             match &input {
                 Input::Called(_, asked)
@@ -403,7 +403,7 @@ fn waits_for_its_turn() -> Box<dyn Intercept> {
     Box::new(Waits(Vec::new()))
 }
 
-fn history_repeated() -> Box<dyn Intercept> {
+fn history_repeated() -> Interceptor {
     let mut history: Vec<Bytes> = Vec::new();
     on_piece(move |piece, next| {
         next.push(piece.pass());

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::fault::{Fault, Intercept, Step, after, fault, lose, on_piece};
+use crate::fault::{Fault, Interceptor, Step, after, fault, lose, on_piece};
 use crate::view::{Passing, Piece, kind_of};
 
 use super::edit;
@@ -260,7 +260,7 @@ fn message(piece: &Piece<'_>) -> usize {
 }
 
 /// Sends a chunk in front of the second message's parts.
-fn second_message(chunk: &'static str) -> Box<dyn Intercept> {
+fn second_message(chunk: &'static str) -> Interceptor {
     on_piece(move |piece, next| {
         let asked = piece.asked.json();
         let first = asked["messages"][0]["content"]
@@ -274,12 +274,12 @@ fn second_message(chunk: &'static str) -> Box<dyn Intercept> {
 }
 
 /// Changes the parts of the messages that a loop starts on.
-fn parts(change: fn(&mut Map<String, Value>)) -> Box<dyn Intercept> {
+fn parts(change: fn(&mut Map<String, Value>)) -> Interceptor {
     edit(|piece| piece.is_first_part(), change)
 }
 
 /// Changes the text of the parts of the messages that a loop starts on.
-fn retold(change: fn(&str) -> String) -> Box<dyn Intercept> {
+fn retold(change: fn(&str) -> String) -> Interceptor {
     on_piece(move |piece, next| {
         let mut chunk = piece.json();
         let step: Step = match chunk["text"].as_str().map(change) {
@@ -299,7 +299,7 @@ fn key_of(part: &[u8]) -> String {
 }
 
 /// Sends the parts of the messages that a loop starts on in another order.
-fn reordered(order: fn(&mut Vec<Bytes>)) -> Box<dyn Intercept> {
+fn reordered(order: fn(&mut Vec<Bytes>)) -> Interceptor {
     let mut held = Vec::new();
     on_piece(move |piece, next| {
         if let (Passing::Chunk(chunk), true) = (&piece.what, piece.is_first_part()) {

@@ -1,6 +1,6 @@
 //! Faults of the port.
 
-use crate::fault::{Fault, Intercept, fault};
+use crate::fault::{Fault, Intercept, Interceptor, Role, fault};
 use crate::settings::{DEFAULT_PORT, Settings, port};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -81,9 +81,9 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
 ];
 
-fn rule(rule: fn(Option<&str>) -> u16) -> Box<dyn Intercept> {
+fn rule(rule: fn(Option<&str>) -> u16) -> Interceptor {
     struct Rule(fn(Option<&str>) -> u16);
-    impl Intercept for Rule {
+    impl Intercept<Role> for Rule {
         fn tune(&self, settings: &mut Settings) {
             settings.port = self.0;
         }

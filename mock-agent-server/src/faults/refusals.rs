@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::{Answer, Asked};
 use crate::fault::{
-    Fault, Intercept, answer_instead, fault, on_call, on_input, replace_reply, tune,
+    Fault, Interceptor, answer_instead, fault, on_call, on_input, replace_reply, tune,
 };
 use crate::policy::{Input, Output};
 use crate::view::Reply;
@@ -198,7 +198,7 @@ fn without(body: &[u8], name: &str) -> Bytes {
 }
 
 /// Gives the refusals of some kinds another body.
-fn reworded(kinds: fn(&str) -> bool, body: fn(&[u8]) -> Bytes) -> Box<dyn Intercept> {
+fn reworded(kinds: fn(&str) -> bool, body: fn(&[u8]) -> Bytes) -> Interceptor {
     replace_reply(
         move |reply: &Reply<'_>| reply.kind().is_some_and(|kind| kinds(&kind)),
         move |reply| vec![reply.with_body(body(&reply.answer.body))],
@@ -206,7 +206,7 @@ fn reworded(kinds: fn(&str) -> bool, body: fn(&[u8]) -> Bytes) -> Box<dyn Interc
 }
 
 /// Fills in what a request lacks.
-fn lenient(endpoint: Endpoint, fill: fn(&mut Map<String, Value>)) -> Box<dyn Intercept> {
+fn lenient(endpoint: Endpoint, fill: fn(&mut Map<String, Value>)) -> Interceptor {
     on_call(endpoint, move |_, call, mut asked, next| {
         asked.body = edited(&asked.body, fill).into();
         next.push(Input::Called(call, asked).into());

@@ -4,7 +4,8 @@ use diverge_protocol::wire::agent_server::Endpoint;
 
 use crate::call::Answer;
 use crate::fault::{
-    Fault, Intercept, answer_instead, fault, on_call, replace_reply, switch_off, tune,
+    Fault, Intercept, Interceptor, Role, answer_instead, fault, on_call, replace_reply, switch_off,
+    tune,
 };
 use crate::policy::{Input, Output, refusal};
 use crate::settings::{Check, Registration, Settings};
@@ -189,9 +190,9 @@ fn again(reply: &Reply<'_>) -> bool {
     reply.endpoint == Endpoint::Register && reply.kind().as_deref() == Some("registered")
 }
 
-fn registration(status: u16, body: Option<&'static str>) -> Box<dyn Intercept> {
+fn registration(status: u16, body: Option<&'static str>) -> Interceptor {
     struct Answers(Registration);
-    impl Intercept for Answers {
+    impl Intercept<Role> for Answers {
         fn tune(&self, settings: &mut Settings) {
             settings.registration = self.0.clone();
         }
@@ -200,7 +201,7 @@ fn registration(status: u16, body: Option<&'static str>) -> Box<dyn Intercept> {
 }
 
 /// Declares these dependencies, made from a good one.
-fn declares(dependencies: fn(&str) -> Vec<String>) -> Box<dyn Intercept> {
+fn declares(dependencies: fn(&str) -> Vec<String>) -> Interceptor {
     replace_reply(
         |reply| reply.endpoint == Endpoint::Register && reply.is_good(),
         move |reply| {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use diverge_protocol::wire::sse;
 
-use crate::fault::{Fault, Intercept, Step, after, before, fault, on_piece, replace};
+use crate::fault::{Fault, Interceptor, Step, after, before, fault, on_piece, replace};
 use crate::view::{Passing, Piece, kind_of};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -159,7 +159,7 @@ fn error_event(piece: &Piece<'_>) -> Step {
 }
 
 /// Sends the last event of every stream in other bytes.
-fn last(bytes: fn(&[u8]) -> Vec<u8>) -> Box<dyn Intercept> {
+fn last(bytes: fn(&[u8]) -> Vec<u8>) -> Interceptor {
     let mut held = None;
     on_piece(move |piece, next| {
         match &piece.what {
@@ -176,7 +176,7 @@ fn last(bytes: fn(&[u8]) -> Vec<u8>) -> Box<dyn Intercept> {
 }
 
 /// Joins deltas of text with what comes behind them.
-fn in_pairs() -> Box<dyn Intercept> {
+fn in_pairs() -> Interceptor {
     let mut held: Option<Bytes> = None;
     on_piece(move |piece, next| match (&piece.what, held.take()) {
         (Passing::Chunk(chunk), Some(first)) => {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::fault::{Fault, Intercept, after, before, fault, lose, on_piece, replace};
+use crate::fault::{Fault, Interceptor, after, before, fault, lose, on_piece, replace};
 use crate::view::{Piece, kind_of};
 
 use super::edit;
@@ -169,7 +169,7 @@ fn calls_before(piece: &Piece<'_>) -> usize {
     piece.before.iter().filter(call).count()
 }
 
-fn arguments_so_far() -> Box<dyn Intercept> {
+fn arguments_so_far() -> Interceptor {
     let mut so_far = String::new();
     replace(
         |piece| piece.is("assistant_tool_call"),

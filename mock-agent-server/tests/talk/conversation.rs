@@ -2,7 +2,7 @@
 
 use diverge_protocol::rules::Revision;
 use diverge_protocol::wire::agent_server::Endpoint;
-use mock_agent_server::fault::{Intercept, Intercepted};
+use mock_agent_server::fault::{Intercepted, Interceptor};
 use mock_agent_server::policy::{AgentServer, Alarm, Input, Output, Policy};
 use mock_agent_server::settings::{ARGUMENTS, MESSAGES, Settings};
 use mock_agent_server::{Asked, CallId};
@@ -35,7 +35,7 @@ impl Conversation {
     }
 
     /// A conversation with the reference behind an interceptor.
-    pub fn with(revision: Revision, intercept: Box<dyn Intercept>) -> Self {
+    pub fn with(revision: Revision, intercept: Interceptor) -> Self {
         let server = Intercepted::new(Settings::new(revision), intercept);
         Self::of(Box::new(server), revision)
     }

@@ -7,7 +7,7 @@ use diverge_protocol::wire::profile::RequestKind;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::fault::{Fault, Intercept, fault, on};
+use crate::fault::{Fault, Interceptor, fault, on};
 use crate::mend::{parsed_unread, refused};
 use crate::view::{Flow, Message, Part};
 
@@ -252,7 +252,7 @@ fn begin(message: &Message<'_>, arguments: &str) -> crate::fault::Step {
 }
 
 /// Hands other arguments on where `change` makes others of them.
-fn handed_on(change: fn(&str) -> Option<String>) -> Box<dyn Intercept> {
+fn handed_on(change: fn(&str) -> Option<String>) -> Interceptor {
     on(Flow::ToProxy, move |message, next| {
         let arguments = message.run.and_then(|run| run.arguments.as_deref());
         let changed = arguments
@@ -274,7 +274,7 @@ enum Kind {
 }
 
 /// Hands the arguments on with another text for each piece of theirs.
-fn pieces(change: fn(Kind, &str) -> String) -> Box<dyn Intercept> {
+fn pieces(change: fn(Kind, &str) -> String) -> Interceptor {
     on(Flow::ToProxy, move |message, next| {
         let arguments = message.run.and_then(|run| run.arguments.as_deref());
         next.push(match arguments.filter(|_| message.part == Part::Request) {

@@ -8,7 +8,7 @@ use diverge_protocol::wire::{Frame, FrameType, credential_payload};
 use super::transport::hang_up;
 use crate::credential;
 use crate::fault::{
-    Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite,
+    Fault, Interceptor, Step, after, before, fault, lose, on, on_input, replace, rewrite,
 };
 use crate::policy::{ClientId, Input, Output, RunId};
 use crate::view::{Flow, Message, Part, Peer, View};
@@ -408,7 +408,7 @@ fn trust(message: &Message<'_>) -> Vec<Step> {
 }
 
 /// Accepts also a first credential of which, beside the right one, `taken` holds.
-fn accepting(taken: fn(&[u8], &[u8]) -> bool) -> Box<dyn Intercept> {
+fn accepting(taken: fn(&[u8], &[u8]) -> bool) -> Interceptor {
     rewrite(
         Flow::FromClient,
         move |message| {
@@ -423,7 +423,7 @@ fn accepting(taken: fn(&[u8], &[u8]) -> bool) -> Box<dyn Intercept> {
 /// then on is lost.
 pub(super) fn forgets_named_scope(
     when: impl Fn(&Message<'_>) -> bool + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     let mut owners: HashMap<u32, ClientId> = HashMap::new();
     let mut forgotten: HashSet<RunId> = HashSet::new();
     on_input(move |view, input, next| {

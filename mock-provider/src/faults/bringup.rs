@@ -7,7 +7,8 @@ use diverge_protocol::wire::{Frame, FrameType, credential_payload};
 
 use crate::checks;
 use crate::fault::{
-    Fault, Intercept, Step, before, double, fault, lose, on, on_input, on_output, replace, rewrite,
+    Fault, Intercept, Role, Step, before, double, fault, lose, on, on_input, on_output, replace,
+    rewrite,
 };
 use crate::policy::{Input, Output, RunId};
 use crate::view::{Flow, Message, Part, RunView, View};
@@ -353,7 +354,7 @@ struct Reconnect {
     held: Vec<Step>,
 }
 
-impl Intercept for Reconnect {
+impl Intercept<Role> for Reconnect {
     fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
         match (&input, self.waiting) {
             (Input::ProxyText(run, _), None) if self.reconnected.insert(*run) => {

@@ -8,7 +8,7 @@ use diverge_protocol::wire::profile::{BeginChannel, ClientChannel};
 use diverge_protocol::wire::{Frame, FrameType, Profile};
 
 use super::scopes::{asks, cut, open};
-use crate::fault::{Fault, Intercept, Step, after, before, double, fault, lose, on, replace};
+use crate::fault::{Fault, Interceptor, Step, after, before, double, fault, lose, on, replace};
 use crate::policy::Output;
 use crate::view::{Flow, Message, Part, RunView};
 
@@ -435,7 +435,7 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 /// Does not hear enqueues under these numbers.
-fn unserved(channels: fn(u32) -> bool) -> Box<dyn Intercept> {
+fn unserved(channels: fn(u32) -> bool) -> Interceptor {
     lose(Flow::FromClient, move |message| {
         asks(message, ENQUEUE) && channels(message.frame.channel)
     })
@@ -509,7 +509,7 @@ fn json(message: &Message<'_>) -> Option<serde_json::Value> {
 }
 
 /// Carries on what a proxy sends on a channel behind its finish, to the client's channel that was finished last.
-fn after_its_finish(part: Part, kind: FrameType) -> Box<dyn Intercept> {
+fn after_its_finish(part: Part, kind: FrameType) -> Interceptor {
     let mut finished = HashSet::new();
     on(Flow::FromProxy, move |message, next| {
         next.push(message.pass());
@@ -531,7 +531,7 @@ fn after_its_finish(part: Part, kind: FrameType) -> Box<dyn Intercept> {
 }
 
 /// Ends a run when a channel is finished from that side without an answer.
-fn declined(flow: Flow) -> Box<dyn Intercept> {
+fn declined(flow: Flow) -> Interceptor {
     let mut answered = HashSet::new();
     on(flow, move |message, next| {
         let key = (message.scope(), message.frame.channel);

@@ -4,7 +4,7 @@ use diverge_protocol::wire::run::RunKind;
 use serde_json::Value;
 
 use super::stream::json;
-use crate::fault::{Fault, Intercept, fault, lose, replace, rewrite};
+use crate::fault::{Fault, Interceptor, fault, lose, replace, rewrite};
 use crate::view::{Flow, Message, Part};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -202,7 +202,7 @@ fn has_long_number(body: &str) -> bool {
 }
 
 /// Gives the chunks for which `when` holds another text, where there is one.
-fn chunk(when: fn(&str) -> bool, with: fn(&Message<'_>) -> Option<String>) -> Box<dyn Intercept> {
+fn chunk(when: fn(&str) -> bool, with: fn(&Message<'_>) -> Option<String>) -> Interceptor {
     rewrite(
         Flow::ToClient,
         move |message| message.part == Part::Chunk && when(text(message)),
@@ -214,7 +214,7 @@ fn chunk(when: fn(&str) -> bool, with: fn(&Message<'_>) -> Option<String>) -> Bo
 }
 
 /// Gives the values for which `when` holds another text.
-fn values(when: fn(&Value, &[u8]) -> bool, with: fn(&Value) -> String) -> Box<dyn Intercept> {
+fn values(when: fn(&Value, &[u8]) -> bool, with: fn(&Value) -> String) -> Interceptor {
     rewrite(
         Flow::ToClient,
         move |message| {

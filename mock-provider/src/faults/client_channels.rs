@@ -4,7 +4,7 @@ use bytes::Bytes;
 use diverge_protocol::wire::profile::{BeginChannel, ClientChannel};
 use diverge_protocol::wire::{FrameType, Profile};
 
-use crate::fault::{Intercept, Step, on, replace, rewrite};
+use crate::fault::{Interceptor, Step, on, replace, rewrite};
 use crate::view::{Flow, Message, Part, RunView};
 
 /// What a channel request of the client's asks, by its payload.
@@ -82,16 +82,14 @@ pub(super) fn finish(message: &Message<'_>, channel: u32) -> Step {
 }
 
 /// Finishes the channels for which `when` holds at once, without carrying their asks on.
-pub(super) fn turn_away(
-    when: impl FnMut(&Message<'_>) -> bool + Send + 'static,
-) -> Box<dyn Intercept> {
+pub(super) fn turn_away(when: impl FnMut(&Message<'_>) -> bool + Send + 'static) -> Interceptor {
     replace(Flow::FromClient, when, |message| {
         vec![finish(message, message.frame.channel)]
     })
 }
 
 /// Answers such asks where the proxy only finishes their channel.
-pub(super) fn answer_unserved(kind: ClientChannel, payload: &'static [u8]) -> Box<dyn Intercept> {
+pub(super) fn answer_unserved(kind: ClientChannel, payload: &'static [u8]) -> Interceptor {
     let mut answered = std::collections::HashSet::new();
     on(Flow::ToClient, move |message, next| {
         let channel = (message.scope(), message.frame.channel);
@@ -105,7 +103,7 @@ pub(super) fn answer_unserved(kind: ClientChannel, payload: &'static [u8]) -> Bo
 }
 
 /// Takes the white space out of the answers to such asks that start with that byte.
-pub(super) fn compact_answers(kind: ClientChannel, first: u8) -> Box<dyn Intercept> {
+pub(super) fn compact_answers(kind: ClientChannel, first: u8) -> Interceptor {
     rewrite(
         Flow::ToClient,
         move |message| answers(message, kind) && message.frame.payload.first() == Some(&first),

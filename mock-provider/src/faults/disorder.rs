@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::bringup::response;
-use crate::fault::{Fault, Intercept, Step, after, fault, on};
+use crate::fault::{Fault, Intercept, Role, Step, after, fault, on};
 use crate::policy::{Input, Output};
 use crate::view::{Flow, Message, Part, RunView, View};
 
@@ -205,7 +205,7 @@ struct Padded {
     behind: Vec<u8>,
 }
 
-impl Intercept for Padded {
+impl Intercept<Role> for Padded {
     fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
         let message = view.read_input(&input);
         let active = message

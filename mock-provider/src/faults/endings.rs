@@ -3,7 +3,9 @@
 use diverge_protocol::wire::{Frame, FrameType};
 
 use super::scopes::{beside, cut, left_open, open};
-use crate::fault::{Fault, Intercept, Step, after, fault, lose, on_input, on_output};
+use crate::fault::{
+    Fault, Intercept, Interceptor, Role, Step, after, fault, lose, on_input, on_output,
+};
 use crate::policy::{ClientId, Input, Output};
 use crate::view::{Flow, Part, RunView, View};
 
@@ -165,7 +167,7 @@ fn give_up(run: &RunView) -> Vec<Step> {
 }
 
 /// Does not notice that a client is gone while its only run is as `when` says.
-fn gone_unnoticed(when: fn(&RunView) -> bool) -> Box<dyn Intercept> {
+fn gone_unnoticed(when: fn(&RunView) -> bool) -> Interceptor {
     on_input(move |view, input, next| {
         let kept = match &input {
             Input::ClientClosed(client) => {
@@ -187,7 +189,7 @@ struct EndsOne {
     gone: Option<(ClientId, bool)>,
 }
 
-impl Intercept for EndsOne {
+impl Intercept<Role> for EndsOne {
     fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
         self.gone = match &input {
             Input::ClientClosed(client) if left_open(view, *client).count() > 1 => {

@@ -11,7 +11,7 @@ use super::client_channels::{
     numbers, open, opens, opens_when, turn_away,
 };
 use crate::fault::{
-    Fault, Intercept, after, double, fault, lose, on, on_input, on_output, rewrite,
+    Fault, Interceptor, after, double, fault, lose, on, on_input, on_output, rewrite,
 };
 use crate::view::{Flow, Message, Part, RunView};
 
@@ -265,7 +265,7 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 /// Carries the bodies of enqueues for which `when` holds on in another form.
-fn carry(when: fn(&[u8]) -> bool, form: fn(&[u8]) -> Vec<u8>) -> Box<dyn Intercept> {
+fn carry(when: fn(&[u8]) -> bool, form: fn(&[u8]) -> Vec<u8>) -> Interceptor {
     rewrite(
         Flow::ToProxy,
         move |message| carries(message, BeginChannel::Enqueue) && when(message.body()),
@@ -278,7 +278,7 @@ fn carry(when: fn(&[u8]) -> bool, form: fn(&[u8]) -> Vec<u8>) -> Box<dyn Interce
 }
 
 /// Gives answers to the channel of the lowest number where `when` holds.
-fn to_the_oldest(when: fn(&RunView) -> bool) -> Box<dyn Intercept> {
+fn to_the_oldest(when: fn(&RunView) -> bool) -> Interceptor {
     on(Flow::ToClient, move |message, next| {
         let oldest = message
             .run

@@ -7,7 +7,7 @@ use diverge_protocol::wire::{Frame, FrameType};
 
 use super::transport::{hang_up, running};
 use crate::fault::{
-    Fault, Intercept, Step, after, before, fault, lose, on, on_input, replace, rewrite,
+    Fault, Interceptor, Step, after, before, fault, lose, on, on_input, replace, rewrite,
 };
 use crate::policy::{ClientId, Input, Output};
 use crate::view::{Flow, Message, Part, RunView, View};
@@ -411,7 +411,7 @@ fn stop_reason(message: &Message<'_>) -> Option<Bytes> {
 /// Puts these steps, where there are some, in place of a client's frame of an unknown type.
 fn on_unknown_type(
     mut with: impl FnMut(&View, ClientId, &Bytes) -> Option<Vec<Step>> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_input(move |view, input, next| match &input {
         Input::ClientBinary(client, bytes)
             if bytes.len() >= 9 && FrameType::of(bytes[0]).is_none() =>

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::checks::Check;
-use crate::fault::{Fault, Intercept, fault, switch_off};
+use crate::fault::{Fault, Interceptor, fault, switch_off};
 use crate::mend::{LISTS, Place, lenient, mounts, places, refused, refused_beside, without};
 
 const COMPONENT: &str = "mount.component-refused";
@@ -353,7 +353,7 @@ fn same_id(other: &Place, it: &Place) -> bool {
 }
 
 /// Refuses requests with two mounts for which `clash` holds.
-fn clashing(clash: fn(&Place, &Place) -> bool) -> Box<dyn Intercept> {
+fn clashing(clash: fn(&Place, &Place) -> bool) -> Interceptor {
     refused(move |request| {
         let places = places(request);
         let same = |a: &Place, b: &Place| (a.list, a.at) == (b.list, b.at);
@@ -436,7 +436,7 @@ fn mended(request: &mut Value, member: &str) -> bool {
     changed
 }
 
-fn ids_of_all_runs() -> Box<dyn Intercept> {
+fn ids_of_all_runs() -> Interceptor {
     refused_beside(|request, other| {
         let ids = |request: &Value| {
             places(request)

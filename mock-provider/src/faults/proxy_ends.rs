@@ -7,7 +7,8 @@ use bytes::Bytes;
 use super::bringup::{finish, response};
 use crate::checks;
 use crate::fault::{
-    Fault, Intercept, Step, after, before, double, fault, lose, on, on_input, rewrite,
+    Fault, Intercept, Interceptor, Role, Step, after, before, double, fault, lose, on, on_input,
+    rewrite,
 };
 use crate::policy::{Input, Output};
 use crate::view::{Flow, Message, Part, RunView, View};
@@ -268,7 +269,7 @@ fn closed(
     when: fn(&RunView) -> bool,
     says: fn(&RunView) -> Option<Bytes>,
     notices: bool,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_input(move |view, input, next| {
         let run = match input {
             Input::ProxyClosed(run) => view
@@ -293,7 +294,7 @@ struct Backlog {
     held: Vec<Step>,
 }
 
-impl Intercept for Backlog {
+impl Intercept<Role> for Backlog {
     fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
         if matches!(input, Input::ProxyClosed(_)) {
             self.held.clear();

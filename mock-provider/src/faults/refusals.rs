@@ -3,7 +3,7 @@
 use diverge_protocol::wire::request::RunRequest;
 use serde_json::json;
 
-use crate::fault::{Fault, Intercept, after, fault, lose, replace, rewrite};
+use crate::fault::{Fault, Interceptor, after, fault, lose, replace, rewrite};
 use crate::mend::lenient;
 use crate::policy::{Input, Output};
 use crate::view::{Flow, Message, Part, RunView};
@@ -129,7 +129,7 @@ fn refused(run: &RunView) -> bool {
 }
 
 /// Does not finish a refused run whose last response was such a part, and for which `when` holds.
-fn unfinished(part: Part, when: fn(&RunView) -> bool) -> Box<dyn Intercept> {
+fn unfinished(part: Part, when: fn(&RunView) -> bool) -> Interceptor {
     let mut last = None;
     lose(Flow::ToClient, move |message: &Message<'_>| {
         let scope = Some(message.scope());

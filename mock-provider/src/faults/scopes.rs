@@ -9,7 +9,8 @@ use diverge_protocol::wire::{Frame, FrameType, Profile};
 
 use crate::checks;
 use crate::fault::{
-    Fault, Intercept, Step, after, before, double, fault, lose, on_input, replace, rewrite,
+    Fault, Intercept, Interceptor, Role, Step, after, before, double, fault, lose, on_input,
+    replace, rewrite,
 };
 use crate::policy::{ClientId, Input, Output};
 use crate::view::{Flow, Message, Part, RunView, View};
@@ -471,7 +472,7 @@ impl Asked {
 #[derive(Default)]
 struct Queue(HashMap<(ClientId, u32), Input>);
 
-impl Intercept for Queue {
+impl Intercept<Role> for Queue {
     fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
         let waits = view.read_input(&input).and_then(|message| {
             repeats(&message, |run| run.loops > 0 && !run.in_loop).then(|| message.scope())
@@ -495,7 +496,7 @@ impl Intercept for Queue {
 }
 
 /// Does not hear requests on these scopes.
-fn unserved(scopes: fn(u32) -> bool) -> Box<dyn Intercept> {
+fn unserved(scopes: fn(u32) -> bool) -> Interceptor {
     lose(Flow::FromClient, move |message| {
         message.part == Part::Request && scopes(message.frame.scope)
     })
@@ -504,7 +505,7 @@ fn unserved(scopes: fn(u32) -> bool) -> Box<dyn Intercept> {
 /// Does something besides when a client is gone.
 fn on_client_gone(
     mut f: impl FnMut(&View, ClientId, &mut Vec<Step>) + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_input(move |view, input, next| {
         if let Input::ClientClosed(client) | Input::ClientLost(client) = &input {
             f(view, *client, next);

@@ -2,7 +2,7 @@
 
 use super::auth::{forgets_named_scope, given, good};
 use super::transport::running;
-use crate::fault::{Fault, Intercept, Step, fault, lose};
+use crate::fault::{Fault, Intercept, Interceptor, Role, Step, fault, lose};
 use crate::policy::{ClientId, Input, Output};
 use crate::view::{ClientView, Flow, Message, Part, RunView, View};
 
@@ -119,12 +119,12 @@ fn runs<'a>(message: &Message<'a>) -> impl Iterator<Item = &'a RunView> {
 }
 
 /// Keeps the proxy connections of the runs, of which `kept` holds, of a client that gave a second credential.
-fn keeping(kept: fn(&ClientView, &RunView) -> bool) -> Box<dyn Intercept> {
+fn keeping(kept: fn(&ClientView, &RunView) -> bool) -> Interceptor {
     struct Keeping {
         kept: fn(&ClientView, &RunView) -> bool,
         ending: Option<ClientId>,
     }
-    impl Intercept for Keeping {
+    impl Intercept<Role> for Keeping {
         fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
             let read = view.read_input(&input).filter(second);
             self.ending = read.map(|message| message.scope().0);

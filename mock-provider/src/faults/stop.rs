@@ -5,7 +5,7 @@ use diverge_protocol::wire::profile::ClientChannel::{self, Dequeue, Schema, Stop
 use diverge_protocol::wire::{Frame, FrameType};
 
 use super::client_channels::{Unfed, answer, finish, open, opens, opens_when, turn_away};
-use crate::fault::{Fault, Intercept, before, fault, lose, on_input, replace};
+use crate::fault::{Fault, Interceptor, before, fault, lose, on_input, replace};
 use crate::policy::Output;
 use crate::view::{Flow, RunView};
 
@@ -139,7 +139,7 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 /// Loses the stops of runs for which `when` holds.
-fn unheard(when: fn(&RunView) -> bool) -> Box<dyn Intercept> {
+fn unheard(when: fn(&RunView) -> bool) -> Interceptor {
     lose(Flow::FromClient, move |message| {
         opens_when(message, ClientChannel::Stop, when)
     })

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use diverge_protocol::wire::run::RunKind;
 use serde_json::Value;
 
-use crate::fault::{Fault, Intercept, Step, after, fault, lose, on, rewrite};
+use crate::fault::{Fault, Interceptor, Step, after, fault, lose, on, rewrite};
 use crate::view::{Flow, Message, Part, RunView};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -243,7 +243,7 @@ fn word_in_type(message: &Message<'_>) -> Option<RunKind> {
 }
 
 /// Holds the messages for which `when` holds until the next one on their scope.
-fn held(when: fn(&Message<'_>) -> bool) -> Box<dyn Intercept> {
+fn held(when: fn(&Message<'_>) -> bool) -> Interceptor {
     let mut held: HashMap<_, Step> = HashMap::new();
     on(Flow::ToClient, move |message, next| {
         next.extend(held.remove(&message.scope()));
@@ -256,7 +256,7 @@ fn held(when: fn(&Message<'_>) -> bool) -> Box<dyn Intercept> {
 }
 
 /// Lets the chunk that follows overtake a message for which `when` holds.
-fn overtaken(when: fn(&Message<'_>) -> bool) -> Box<dyn Intercept> {
+fn overtaken(when: fn(&Message<'_>) -> bool) -> Interceptor {
     let mut held: HashMap<_, Step> = HashMap::new();
     on(Flow::ToClient, move |message, next| {
         let earlier = held.remove(&message.scope());
@@ -275,7 +275,7 @@ fn overtaken(when: fn(&Message<'_>) -> bool) -> Box<dyn Intercept> {
 }
 
 /// Holds the active behind an empty loop until a chunk shows that its own loop is none.
-fn merged() -> Box<dyn Intercept> {
+fn merged() -> Interceptor {
     let mut empty = HashSet::new();
     let mut active: HashMap<_, Step> = HashMap::new();
     on(Flow::ToClient, move |message, next| {

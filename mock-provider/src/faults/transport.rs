@@ -4,7 +4,7 @@ use bytes::Bytes;
 use diverge_protocol::wire::FrameType;
 use diverge_protocol::wire::frame::HEADER;
 
-use crate::fault::{Fault, Intercept, Step, fault, greet, on_input, replace, rewrite};
+use crate::fault::{Fault, Interceptor, Step, fault, greet, on_input, replace, rewrite};
 use crate::policy::{ClientId, Greeting, Input, Output};
 use crate::view::{ClientView, Flow, Part, RunView, View};
 
@@ -170,7 +170,7 @@ pub(super) fn running(run: &RunView) -> bool {
 /// Puts these steps, where there are some, in place of a client's text message.
 fn on_text(
     mut with: impl FnMut(&View, ClientId, &str) -> Option<Vec<Step>> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_input(move |view, input, next| match &input {
         Input::ClientText(client, text) => match with(view, *client, text) {
             Some(steps) => next.extend(steps),
@@ -183,7 +183,7 @@ fn on_text(
 /// Puts these steps, where there are some, in place of a client's binary message that is too short for a header.
 fn on_short(
     mut with: impl FnMut(&View, ClientId, &Bytes) -> Option<Vec<Step>> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     on_input(move |view, input, next| match &input {
         Input::ClientBinary(client, bytes) if bytes.len() < HEADER => {
             match with(view, *client, bytes) {

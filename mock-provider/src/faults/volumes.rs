@@ -8,7 +8,7 @@ use diverge_protocol::wire::run::{Mode, RefusalKind, RunKind, RunResponse};
 use serde_json::Value;
 
 use crate::checks::{self, Check};
-use crate::fault::{Fault, Intercept, Step, fault, on, rewrite, switch_off};
+use crate::fault::{Fault, Intercept, Interceptor, Role, Step, fault, on, rewrite, switch_off};
 use crate::mend::{LISTS, is_run_request, lenient_with};
 use crate::settings::{Settings, Volume};
 use crate::view::{Flow, Message, Part};
@@ -395,7 +395,7 @@ fn refuse(message: &Message<'_>, kind: RefusalKind, name: String) -> Vec<Step> {
 }
 
 /// Tells another mode in refusals for the mode.
-fn told_mode(mode: fn(&RunRequest) -> Option<Mode>) -> Box<dyn Intercept> {
+fn told_mode(mode: fn(&RunRequest) -> Option<Mode>) -> Interceptor {
     on(Flow::ToClient, move |message, next| {
         let refused = message.frame.payload.first() == Some(&RunKind::VolumeMode.byte());
         let asked = message
@@ -421,7 +421,7 @@ fn told_mode(mode: fn(&RunRequest) -> Option<Mode>) -> Box<dyn Intercept> {
 }
 
 /// Refuses a run with a free volume that another open run has.
-pub(crate) fn second_run(kind: RefusalKind) -> Box<dyn Intercept> {
+pub(crate) fn second_run(kind: RefusalKind) -> Interceptor {
     on(Flow::FromClient, move |message, next| {
         let asked = run_request(message).and_then(|request| {
             let name = request.volume_mounts.first()?.volume_name.clone();
@@ -449,10 +449,10 @@ pub(crate) fn second_run(kind: RefusalKind) -> Box<dyn Intercept> {
 }
 
 /// Takes a run for granted, asks its proxy to begin, and refuses it then.
-fn begins_before_refusing() -> Box<dyn Intercept> {
+fn begins_before_refusing() -> Interceptor {
     struct Late;
 
-    impl Intercept for Late {
+    impl Intercept<Role> for Late {
         fn input(
             &mut self,
             view: &crate::view::View,

@@ -418,7 +418,7 @@ fn second_begin(message: &Message<'_>) -> bool {
 }
 
 /// Puts another list behind the byte of begun where `change` gives one.
-fn begun(change: fn(&[u8]) -> Option<Vec<u8>>) -> Box<dyn crate::fault::Intercept> {
+fn begun(change: fn(&[u8]) -> Option<Vec<u8>>) -> crate::fault::Interceptor {
     on(Flow::ToHost, move |message, next| {
         let list = (message.part == Part::Begun).then(|| change(message.body()));
         next.push(match list.flatten() {

@@ -9,8 +9,8 @@ use diverge_protocol::wire::{FrameType, Profile};
 
 use crate::answers::{is_json, is_success};
 use crate::fault::{
-    Fault, Intercept, after, before, change_word, extra_call, fault, lose, on, on_call, on_frames,
-    on_word, rewrite,
+    Fault, Interceptor, after, before, change_word, extra_call, fault, lose, on, on_call,
+    on_frames, on_word, rewrite,
 };
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Message, Part, ScopeView, asked};
@@ -356,7 +356,7 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 /// Finishes an open channel of the host's, and says nothing more on it, when such a part comes under its number.
-fn touched(part: Part) -> Box<dyn Intercept> {
+fn touched(part: Part) -> Interceptor {
     let mut gone = HashSet::new();
     on_frames(move |message, next| {
         let channel = message.frame.channel;
@@ -389,7 +389,7 @@ fn finishes(message: &Message<'_>, when: fn(&[u8]) -> bool) -> bool {
 }
 
 /// Answers a channel whose ask is such with an error, before it is finished.
-fn error_for(such: fn(&[u8]) -> bool) -> Box<dyn Intercept> {
+fn error_for(such: fn(&[u8]) -> bool) -> Interceptor {
     before(
         Flow::ToHost,
         move |message| finishes(message, such),
@@ -401,7 +401,7 @@ fn error_for(such: fn(&[u8]) -> bool) -> Box<dyn Intercept> {
 }
 
 /// Puts an ask that is such to the agent server.
-fn put_to_agent(such: fn(&[u8]) -> bool, endpoint: Endpoint) -> Box<dyn Intercept> {
+fn put_to_agent(such: fn(&[u8]) -> bool, endpoint: Endpoint) -> Interceptor {
     on(Flow::FromHost, move |message, next| {
         if message.frame.kind == FrameType::ChannelRequest && such(&message.frame.payload) {
             let body = message.frame.payload.slice(1..);

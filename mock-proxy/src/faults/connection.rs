@@ -286,7 +286,7 @@ enum Reply {
 }
 
 /// Closes, or finishes the scope that is named, when bytes come for which `when` holds.
-fn on_bytes(when: fn(&[u8]) -> bool, reply: Reply) -> Box<dyn crate::fault::Intercept> {
+fn on_bytes(when: fn(&[u8]) -> bool, reply: Reply) -> crate::fault::Interceptor {
     on_input(move |_, input, next| match &input {
         Input::Binary(host, bytes) if when(bytes) => next.push(
             match reply {

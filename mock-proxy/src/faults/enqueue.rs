@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::answers::{self, Fate, is_success};
 use crate::fault::{
-    Fault, Intercept, change_body, change_word, double, extra_call, fault, lose, on_call,
-    on_output, on_word, rewrite,
+    Fault, Intercept, Interceptor, Role, change_body, change_word, double, extra_call, fault, lose,
+    on_call, on_output, on_word, rewrite,
 };
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Part, View};
@@ -409,9 +409,9 @@ enum Event<'a> {
 /// Is shown every input and the body of every run, and may change the latter.
 fn on_input_and_run(
     f: impl FnMut(&View, Event<'_>) -> Option<Vec<u8>> + Send + 'static,
-) -> Box<dyn Intercept> {
+) -> Interceptor {
     struct Both<F>(F);
-    impl<F: FnMut(&View, Event<'_>) -> Option<Vec<u8>> + Send> Intercept for Both<F> {
+    impl<F: FnMut(&View, Event<'_>) -> Option<Vec<u8>> + Send> Intercept<Role> for Both<F> {
         fn input(&mut self, view: &View, input: Input, next: &mut Vec<crate::fault::Step>) {
             (self.0)(view, Event::Input(&input));
             next.push(input.into());

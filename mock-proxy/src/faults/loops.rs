@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{frame, tell};
 use crate::answers::is_json;
 use crate::fault::{
-    Fault, Intercept, Step, after, before, double, fault, lose, on, on_input, on_output, replace,
-    rewrite,
+    Fault, Intercept, Interceptor, Role, Step, after, before, double, fault, lose, on, on_input,
+    on_output, replace, rewrite,
 };
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Part, View};
@@ -485,12 +485,12 @@ enum Told {
 }
 
 /// Tells this when a stream breaks off, instead of the inactive.
-fn broken(told: fn() -> Vec<Told>) -> Box<dyn Intercept> {
+fn broken(told: fn() -> Vec<Told>) -> Interceptor {
     struct Broken {
         told: fn() -> Vec<Told>,
         breaks: bool,
     }
-    impl Intercept for Broken {
+    impl Intercept<Role> for Broken {
         fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
             self.breaks = matches!(&input, Input::Agent(_, Word::Broke(_)));
             next.push(input.into());
@@ -517,7 +517,7 @@ fn broken(told: fn() -> Vec<Told>) -> Box<dyn Intercept> {
 }
 
 /// Sends another payload in place of every inactive.
-fn inactive(payload: &'static str) -> Box<dyn Intercept> {
+fn inactive(payload: &'static str) -> Interceptor {
     on(Flow::ToHost, move |message, next| {
         next.push(if message.part == Part::Inactive {
             message.with_payload(payload)

@@ -8,7 +8,7 @@ use diverge_protocol::wire::{Frame, FrameType};
 use serde_json::Value;
 
 use crate::answers::{is_json, is_success};
-use crate::fault::{Fault, Intercept, Step, change_call, on_input, on_word, rewrite};
+use crate::fault::{Fault, Interceptor, Step, change_call, on_input, on_word, rewrite};
 use crate::policy::{Call, Endpoint, HostId, Input, Output};
 use crate::view::{Flow, Message, View};
 
@@ -76,7 +76,7 @@ fn refusal_in_words(error: &[u8]) -> Option<String> {
 }
 
 /// Tells the text of a refusal that is no JSON as it is, in the messages that `refuses` is true of.
-fn words_raw(refuses: fn(&Message<'_>) -> bool) -> Box<dyn Intercept> {
+fn words_raw(refuses: fn(&Message<'_>) -> bool) -> Interceptor {
     rewrite(Flow::ToHost, refuses, |message| {
         match (
             message.frame.payload.first(),
@@ -89,7 +89,7 @@ fn words_raw(refuses: fn(&Message<'_>) -> bool) -> Box<dyn Intercept> {
 }
 
 /// Does not tell of a refusal by that endpoint that is no JSON.
-fn words_unanswered(endpoint: Endpoint) -> Box<dyn Intercept> {
+fn words_unanswered(endpoint: Endpoint) -> Interceptor {
     on_word(endpoint, |heard, next| {
         let silent = heard
             .answer()
@@ -101,7 +101,7 @@ fn words_unanswered(endpoint: Endpoint) -> Box<dyn Intercept> {
 }
 
 /// Says that the bodies of the calls of that endpoint are text.
-fn as_text(endpoint: Endpoint) -> Box<dyn Intercept> {
+fn as_text(endpoint: Endpoint) -> Interceptor {
     change_call(endpoint, |_, call| {
         Some(Call {
             content_type: "text/plain",
@@ -126,7 +126,7 @@ fn is_streaming(view: &View) -> bool {
 const TURNS: usize = 500;
 
 /// Gives up the call of that endpoint that has waited longest for its answer, as if it had been refused.
-fn give_up(endpoint: Endpoint) -> Box<dyn Intercept> {
+fn give_up(endpoint: Endpoint) -> Interceptor {
     let mut waiting = None;
     let mut turns = 0;
     on_input(move |view, input, next| {

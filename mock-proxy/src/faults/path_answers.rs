@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::paths::is_of_kind;
 use crate::answers::{Fate, fate, is_json, is_success};
-use crate::fault::{Fault, Heard, Intercept, change_word, on_call, on_said, on_word, path_fault};
+use crate::fault::{Fault, Heard, Interceptor, change_word, on_call, on_said, on_word, path_fault};
 use crate::policy::{Endpoint, Input, Output, Word};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -252,7 +252,7 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 /// Takes answers of a register for a success.
-fn register_taken(when: fn(&Heard<'_>) -> bool) -> Box<dyn Intercept> {
+fn register_taken(when: fn(&Heard<'_>) -> bool) -> Interceptor {
     change_word(Endpoint::Register, move |heard| {
         when(heard).then(|| Word::Answered {
             status: 204,
@@ -262,7 +262,7 @@ fn register_taken(when: fn(&Heard<'_>) -> bool) -> Box<dyn Intercept> {
 }
 
 /// Tells the text of a refusal as it is, where it is no JSON.
-fn raw(endpoint: Endpoint) -> Box<dyn Intercept> {
+fn raw(endpoint: Endpoint) -> Interceptor {
     on_said(endpoint, |_, host, bytes, next| {
         let text = bytes.get(1..).and_then(super::refusal_in_words);
         let bytes = match (bytes.first(), text) {
@@ -274,7 +274,7 @@ fn raw(endpoint: Endpoint) -> Box<dyn Intercept> {
 }
 
 /// Waits without end for an agent server that is not there.
-fn waits(endpoint: Endpoint) -> Box<dyn Intercept> {
+fn waits(endpoint: Endpoint) -> Interceptor {
     on_word(endpoint, |heard, next| {
         if !matches!(heard.word, Word::Failed(_)) {
             next.push(heard.pass());
@@ -283,7 +283,7 @@ fn waits(endpoint: Endpoint) -> Box<dyn Intercept> {
 }
 
 /// Tells a fate by another message.
-fn fates(told: fn(Fate) -> Option<&'static [u8]>) -> Box<dyn Intercept> {
+fn fates(told: fn(Fate) -> Option<&'static [u8]>) -> Interceptor {
     on_said(Endpoint::Enqueue, move |_, host, bytes, next| {
         let fate = match bytes[..] {
             [0] => Some(Fate::Delivered),

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::loops::is_fatal;
 use crate::fault::{
-    Fault, Heard, Intercept, Step, admit, change_body, change_word, extra_call, on_call, on_input,
-    on_output, on_said, on_word, path_fault,
+    Fault, Heard, Intercept, Interceptor, Role, Step, admit, change_body, change_word, extra_call,
+    on_call, on_input, on_output, on_said, on_word, path_fault,
 };
 use crate::policy::{Admission, Endpoint, HostId, Input, Output, Word};
 use crate::view::{HostView, View};
@@ -400,9 +400,9 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 /// Answers a request for a connection on that endpoint's path with HTTP status 409 while one is open.
-fn one_at_a_time(endpoint: Endpoint) -> Box<dyn Intercept> {
+fn one_at_a_time(endpoint: Endpoint) -> Interceptor {
     struct One(Endpoint);
-    impl Intercept for One {
+    impl Intercept<Role> for One {
         fn admit(&mut self, view: &View, path: &str, by_reference: Admission) -> Admission {
             let same =
                 |(host, it): (&HostId, &HostView)| !it.ended && view.asks(*host) == Some(self.0);
@@ -417,7 +417,7 @@ fn one_at_a_time(endpoint: Endpoint) -> Box<dyn Intercept> {
 }
 
 /// Is shown every chunk: how many came before it on its connection, and what is held back until the run ends.
-fn chunks(f: fn(usize, HostId, Bytes, &mut Vec<Step>, &mut Vec<Step>)) -> Box<dyn Intercept> {
+fn chunks(f: fn(usize, HostId, Bytes, &mut Vec<Step>, &mut Vec<Step>)) -> Interceptor {
     let mut held = Vec::new();
     on_output(move |view, output, next| match output {
         Output::Send(host, bytes)
@@ -434,7 +434,7 @@ fn chunks(f: fn(usize, HostId, Bytes, &mut Vec<Step>, &mut Vec<Step>)) -> Box<dy
 }
 
 /// Sends this when the events of a run end, where `when` holds.
-fn at_end(when: fn(&Heard<'_>) -> bool, message: &'static str) -> Box<dyn Intercept> {
+fn at_end(when: fn(&Heard<'_>) -> bool, message: &'static str) -> Interceptor {
     on_word(Endpoint::Run, move |heard, next| {
         if heard.word == Word::Ended && when(heard) {
             let said = |host| Output::Send(host, message.into()).into();

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::answers::is_success;
 use crate::fault::{
-    Fault, Intercept, Step, change_body, extra_call, fault, lose, on, on_call, on_output, on_word,
-    rewrite,
+    Fault, Intercept, Interceptor, Role, Step, change_body, extra_call, fault, lose, on, on_call,
+    on_output, on_word, rewrite,
 };
 use crate::policy::{Endpoint, Input, Output, Word};
 use crate::view::{Flow, Message, Part, View};
@@ -398,7 +398,7 @@ fn fails(message: &Message<'_>) -> bool {
 }
 
 /// Changes the messages that are put into runs.
-fn messages(change: fn(&mut Value)) -> Box<dyn Intercept> {
+fn messages(change: fn(&mut Value)) -> Interceptor {
     change_body(Endpoint::Run, move |_, body| {
         let mut body: Value = serde_json::from_slice(body).ok()?;
         body["messages"].as_array_mut()?.iter_mut().for_each(change);
@@ -407,12 +407,12 @@ fn messages(change: fn(&mut Value)) -> Box<dyn Intercept> {
 }
 
 /// Starts no run any more after one that was answered so; the messages wait without end.
-fn stuck(after: fn(&Word) -> bool) -> Box<dyn Intercept> {
+fn stuck(after: fn(&Word) -> bool) -> Interceptor {
     struct Stuck {
         after: fn(&Word) -> bool,
         stuck: bool,
     }
-    impl Intercept for Stuck {
+    impl Intercept<Role> for Stuck {
         fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
             if let Input::Agent(id, word) = &input {
                 self.stuck |= view.endpoint(*id) == Some(Endpoint::Run) && (self.after)(word);

@@ -164,9 +164,9 @@ impl Conversation {
     /// With the reference that has this fault, connected in the scope revision.
     pub fn with_fault(name: &str) -> Self {
         let fault = faults::find(name).expect("a fault of that name");
-        let proxy = Intercepted::new(fault.revision, fault.build());
-        let mut talk = Self::unconnected(fault.revision, Box::new(proxy));
-        if fault.revision == Revision::Scope {
+        let proxy = Intercepted::new(fault.revisions[0], fault.build());
+        let mut talk = Self::unconnected(fault.revisions[0], Box::new(proxy));
+        if fault.revisions[0] == Revision::Scope {
             talk.connects_if_admitted("/");
         }
         talk

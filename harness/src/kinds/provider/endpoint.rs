@@ -67,7 +67,7 @@ impl Endpoint {
                 Body::InProcess(started.map_err(PlugError::InProcess)?)
             }
             Plug::Reference(mutant) => {
-                let behaviour = super::behaviour(mutant.as_ref());
+                let behaviour = super::reference::behaviour(mutant.as_ref());
                 let server = super::serve(loopback, hub.address(), config, behaviour)
                     .await
                     .map_err(PlugError::Listen)?;

@@ -15,9 +15,9 @@ use mock_provider::settings::{Volume, Volumes};
 use mock_provider::{faults, hollow, variants};
 
 pub use self::endpoint::Endpoint;
-use super::{Kind, Playing, Selection, Setting, Trial};
+use super::{Kind, Playing, Selection, Setting, Trial, reference};
 use crate::config::{Config, ProviderConfig, VolumeMode};
-use crate::mutants::{Duty, Mutant};
+use crate::mutants::Mutant;
 use crate::play;
 use crate::runner::Progress;
 use crate::suite::{self, SelectError};
@@ -32,17 +32,8 @@ impl Kind for Provider {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let mutant = |name, about, duty| Mutant {
-            iut: Iut::Provider,
-            name,
-            about,
-            duty,
-        };
-        let hollow = hollow::all().map(|it| mutant(it.name, it.about, Duty::NothingPasses));
-        let faults =
-            faults::all().map(|it| mutant(it.name, it.about, Duty::Caught(it.requirement)));
-        let variants = variants::all().map(|it| mutant(it.name, it.about, Duty::Green));
-        hollow.chain(faults).chain(variants).collect()
+        let hollow = hollow::all().map(|it| (it.name, it.about));
+        reference::mutants(self.iut(), hollow, faults::all(), variants::all())
     }
 
     fn in_tree(&self) -> Config {
@@ -99,16 +90,6 @@ impl Trial for Judged {
 
     fn play<'a>(&'a self, progress: &'a mut (dyn FnMut(Progress) + Send)) -> Playing<'a> {
         Box::pin(lanes::run(&self.scenarios, &self.setting, progress))
-    }
-}
-
-/// How the reference behaves as this mutant.
-fn behaviour(mutant: Option<&Mutant>) -> Behaviour {
-    match mutant.map(|mutant| (mutant.duty, mutant.name.to_owned())) {
-        None => Behaviour::Conforming,
-        Some((Duty::Caught(_), name)) => Behaviour::Fault(name),
-        Some((Duty::Green, name)) => Behaviour::Variant(name),
-        Some((Duty::NothingPasses, name)) => Behaviour::Hollow(name),
     }
 }
 
