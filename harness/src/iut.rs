@@ -153,6 +153,12 @@ pub enum PlugError {
     /// An address that leads nowhere.
     #[error("`{0}` is no address: expected something like http://127.0.0.1:8080")]
     Address(String),
+    /// An address at which there can be no WebSocket.
+    #[error("`{0}` is no WebSocket address: expected something like ws://127.0.0.1:9000")]
+    NoWebSocket(String),
+    /// An address that asks for TLS.
+    #[error("`{0}` asks for TLS, which is not built: give the ws:// address behind it")]
+    Tls(String),
     /// The harness itself could not listen.
     #[error("the harness could not listen on loopback: {0}")]
     Listen(io::Error),

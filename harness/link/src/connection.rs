@@ -67,6 +67,23 @@ pub enum ConnectError {
     Io(io::Error),
 }
 
+impl ConnectError {
+    /// Whether there is nobody who could have answered.
+    #[must_use]
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Refused | Self::Address(_) | Self::Io(_))
+    }
+
+    /// The HTTP status of the answer to the handshake, where that was no grant.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Status(status) => Some(*status),
+            _ => None,
+        }
+    }
+}
+
 type Stream = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// One open WebSocket.

@@ -113,6 +113,8 @@ pub(crate) async fn run(args: &RunArgs) -> Exit {
             PlugError::NoAddress(_)
             | PlugError::OneScenario(_)
             | PlugError::CommandLine(_)
+            | PlugError::NoWebSocket(_)
+            | PlugError::Tls(_)
             | PlugError::Address(_) => (Exit::Usage, error.to_string()),
             _ => (Exit::Unreachable, error.to_string()),
         },

@@ -1,6 +1,17 @@
-//! Addresses that hold a password, which is shown nowhere.
+//! Addresses of what runs already, and the passwords that they may hold, which are shown nowhere.
 
 use std::ops::Range;
+
+use super::PlugError;
+
+/// `url`, where it can be the address of a WebSocket.
+pub(crate) fn of_web_socket(url: &str) -> Result<&str, PlugError> {
+    match url.split_once("://") {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("ws") && !rest.is_empty() => Ok(url),
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("wss") => Err(PlugError::Tls(shown(url))),
+        _ => Err(PlugError::NoWebSocket(shown(url))),
+    }
+}
 
 /// `url` as it may be shown.
 pub(crate) fn shown(url: &str) -> String {
@@ -57,6 +68,21 @@ mod tests {
         for (url, expected) in cases {
             assert_eq!(shown(url), expected);
         }
+    }
+
+    #[test]
+    fn only_what_a_web_socket_can_be_at_is_dialled() {
+        let mistake = |url| of_web_socket(url).err().map(|it| it.to_string());
+        for url in ["ws://host", "WS://[::1]:80/a"] {
+            assert_eq!(mistake(url), None);
+        }
+        for url in ["http://me:secret@host", "host:80", "ws://", ""] {
+            let told = mistake(url).expect("a mistake");
+            assert!(told.contains("ws://127.0.0.1:9000"), "{told}");
+            assert!(!told.contains("secret"), "{told}");
+        }
+        let told = mistake("wss://host").expect("a mistake");
+        assert!(told.contains("TLS"), "{told}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::each::each;
 use super::launched::Launched;
 use super::reach::{REACHING, reach};
 use super::{Kind, Playing, Selection, Setting, Trial, reference};
-use crate::iut::{Plug, PlugError};
+use crate::iut::{Plug, PlugError, address};
 use crate::mutants::{Duty, Mutant};
 use crate::play::{self, Patience};
 use crate::port::Port;
@@ -132,7 +132,7 @@ impl Way {
         Ok(match plug {
             Plug::Reference(mutant) => Self::Reference(reference::behaviour(mutant.as_ref())),
             Plug::Launch(command) => Self::Launch(CommandLine::parse(command)?),
-            Plug::Url(url) => Self::Url(url.clone()),
+            Plug::Url(url) => Self::Url(address::of_web_socket(url)?.to_owned()),
             Plug::InProcess(_) => return Err(PlugError::NotInProcess(Iut::Proxy)),
         })
     }

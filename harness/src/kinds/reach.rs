@@ -54,3 +54,15 @@ pub(crate) async fn reach(
         }
     }
 }
+
+/// Why nobody was reached at `place`, and what became of whoever was started there.
+pub(crate) fn nobody(place: &str, error: &ConnectError, last_words: Option<String>) -> String {
+    let why = match error {
+        ConnectError::Refused => format!("nothing accepts connections at {place}"),
+        other => format!("could not connect to {place}: {other}"),
+    };
+    match last_words {
+        Some(words) => format!("{why}: {words}"),
+        None => why,
+    }
+}

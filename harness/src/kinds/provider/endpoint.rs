@@ -12,7 +12,7 @@ use mock_proxy::Hub;
 use super::super::launched::Launched;
 use super::super::reach::{REACHING, reach};
 use crate::config::ProviderConfig;
-use crate::iut::{Place, Plug, PlugError, Started};
+use crate::iut::{Place, Plug, PlugError, Started, address};
 use crate::play::Patience;
 use crate::port::Port;
 use crate::process::CommandLine;
@@ -56,7 +56,7 @@ impl Endpoint {
         })?;
         let credential = config.credential.clone();
         let body = match plug {
-            Plug::Url(url) => Body::Url(url.clone()),
+            Plug::Url(url) => Body::Url(address::of_web_socket(url)?.to_owned()),
             Plug::InProcess(server) => {
                 let place = Place {
                     listen: loopback,

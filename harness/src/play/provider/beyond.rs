@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use diverge_link::http::{self, CallError, Method, call_on};
-use diverge_link::{ConnectError, Message, Sender};
+use diverge_link::{Message, Sender};
 use diverge_protocol::rules::{
     Ending, Joined, OutstandingKind, ProxyCheckers, RequirementId, Revision, Violation,
 };
@@ -20,6 +20,7 @@ use super::super::agent_server::judge::{Answer, Judge};
 use super::super::halt::{Halt, diverged};
 use super::stage::{Report, Stage, WAITING, taken_in};
 use super::watched::what;
+use crate::kinds::reach::nobody;
 use crate::kinds::{agent_server, proxy};
 use crate::port::Port;
 
@@ -213,20 +214,13 @@ impl Stage<'_> {
                 });
                 Ok(())
             }
-            Err(ConnectError::Refused | ConnectError::Address(_)) => {
-                let words = beyond.proxy.last_words();
-                let words = words.map(|words| format!(": {words}")).unwrap_or_default();
-                let nobody = format!(
-                    "nothing accepts connections at the proxy's {}",
-                    beyond.proxy.url(None)
-                );
-                Err(Halt::Unreachable(nobody + &words))
+            Err(error) if error.is_unreachable() => {
+                let place = format!("the proxy's {}", beyond.proxy.url(None));
+                let why = nobody(&place, &error, beyond.proxy.last_words());
+                Err(Halt::Unreachable(why))
             }
             Err(error) => {
-                let status = match error {
-                    ConnectError::Status(status) => Some(status),
-                    _ => None,
-                };
+                let status = error.status();
                 let seq = self.record(link, Role::Proxy, What::Refused { status });
                 patience.exchange_failed();
                 Err(diverged(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use diverge_link::{ConnectError, Connection, Limits, Message, Receiver, Sender};
+use diverge_link::{Connection, Limits, Message, Receiver, Sender};
 use diverge_protocol::rules::{Checkers, Outstanding, OutstandingKind, RequirementId, Violation};
 use diverge_protocol::transcript::{LinkId, LinkKind, Role, RunRef, Transcript, What};
 use diverge_protocol::wire::frame::{Frame, FrameType};
@@ -19,6 +19,7 @@ use super::state::{ClientLink, Incoming, ProxyLink, Run, Wire};
 use super::watched::Watched;
 use crate::kinds::client;
 use crate::kinds::provider::Endpoint;
+use crate::kinds::reach::nobody;
 
 /// More messages than any scenario needs: whoever sends them is flooding.
 const MOST_EVENTS: usize = 50_000;
@@ -177,23 +178,13 @@ impl<'a> Stage<'a> {
         let link = self.open_link(LinkKind::Client, name.to_owned(), None);
         let connection = match self.endpoint.connect(limits, self.patience).await {
             Ok(connection) => connection,
-            Err(ConnectError::Refused) => {
-                let nobody = format!("nothing accepts connections at {}", self.endpoint.url());
+            Err(error) if error.is_unreachable() => {
                 let words = self.endpoint.last_words();
-                return Err(Halt::Unreachable(match words {
-                    Some(words) => format!("{nobody}: {words}"),
-                    None => nobody,
-                }));
-            }
-            Err(ConnectError::Address(error)) => {
-                return Err(Halt::Unreachable(format!("not an address: {error}")));
+                let why = nobody(&self.endpoint.url(), &error, words);
+                return Err(Halt::Unreachable(why));
             }
             Err(error) => {
-                let status = if let ConnectError::Status(status) = error {
-                    Some(status)
-                } else {
-                    None
-                };
+                let status = error.status();
                 let seq = self.record(link, Role::Provider, What::Refused { status });
                 self.patience.exchange_failed();
                 return Err(diverged(

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use diverge_link::{ConnectError, Message, Receiver};
+use diverge_link::{Message, Receiver};
 
 use diverge_protocol::rules::{Outstanding, ProxyCheckers, RequirementId, Revision, Violation};
 use diverge_protocol::transcript::{AgentCall, LinkId, LinkKind, Role, Transcript, What};
@@ -19,6 +19,7 @@ use super::super::patience::{Began, Patience, Wait};
 use super::agent::Agent;
 use super::state::{Called, Ended, Host, Incoming, Scope};
 use crate::kinds::proxy::Subject;
+use crate::kinds::reach::nobody;
 
 /// More messages than any scenario needs: whoever sends them is flooding.
 const MOST_EVENTS: usize = 50_000;
@@ -138,20 +139,13 @@ impl<'a> Stage<'a> {
         let link = self.open_link(Self::kind(path), name);
         let connection = match self.subject.connect(path, self.patience).await {
             Ok(connection) => connection,
-            Err(ConnectError::Refused) => {
-                let nobody = format!("nothing accepts connections at {}", self.subject.url(path));
+            Err(error) if error.is_unreachable() => {
                 let words = self.subject.last_words();
-                let words = words.map(|words| format!(": {words}")).unwrap_or_default();
-                return Err(Halt::Unreachable(nobody + &words));
-            }
-            Err(ConnectError::Address(error)) => {
-                return Err(Halt::Unreachable(format!("not an address: {error}")));
+                let why = nobody(&self.subject.url(path), &error, words);
+                return Err(Halt::Unreachable(why));
             }
             Err(error) => {
-                let status = match error {
-                    ConnectError::Status(status) => Some(status),
-                    _ => None,
-                };
+                let status = error.status();
                 let seq = self.record(link, Role::Proxy, What::Refused { status });
                 self.patience.exchange_failed();
                 self.judge()?;
@@ -201,10 +195,7 @@ impl<'a> Stage<'a> {
             }
             Err(error) => error,
         };
-        let seen = match got {
-            ConnectError::Status(status) => Some(status),
-            _ => None,
-        };
+        let seen = got.status();
         let seq = self.record(link, Role::Proxy, What::Refused { status: seen });
         if seen == Some(status) {
             self.judge()
