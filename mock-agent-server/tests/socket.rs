@@ -219,5 +219,8 @@ async fn a_behaviour_that_is_not_there_is_an_error() {
         behaviour: Behaviour::Fault("no-such".into()),
     };
     let error = serve(config).await.unwrap_err();
-    assert_eq!(error.to_string(), "the revision scope has no fault `no-such`");
+    assert_eq!(
+        error.to_string(),
+        "the revision scope has no fault `no-such`"
+    );
 }

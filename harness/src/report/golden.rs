@@ -1,8 +1,11 @@
 //! A transcript as a snapshot: what the scenario's steps sent and read, in the order of its script.
 //!
 //! Messages on different links, and of different exchanges on one link, come in whatever order the machine happens to
-//! run things. The script's order is the one that the scenario enforces, so a snapshot shows no other. What differs
-//! from run to run by right is redacted: times, ids, tokens, the numbers that the implementation chose, and secrets.
+//! run things. The script's order is the one that the scenario enforces, so a snapshot shows no other. A chain's script
+//! speaks of one of its links alone, so that its snapshot shows each exchange of each link by itself. What differs from
+//! run to run by right is redacted: times, ids, tokens, the numbers that the implementation chose, and secrets.
+
+mod exchanges;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -13,6 +16,7 @@ use diverge_protocol::wire::FrameType;
 use diverge_protocol::wire::run::RunKind;
 use sha2::{Digest, Sha256};
 
+use self::exchanges::{by_exchange, opener};
 use super::mask::{Mask, stand_in};
 use super::reading::{Read, read};
 use super::style;
@@ -42,17 +46,20 @@ pub fn golden(outcome: &Outcome, iut: Iut, secrets: &[String]) -> String {
     }
     let mask = Mask::of(&outcome.transcript, secrets);
     let mut redaction = Redaction {
-        judged: role(iut),
+        judged: judged(iut),
         ..Redaction::default()
     };
     let events: HashMap<u64, Read<'_>> = read(&outcome.transcript)
         .map(|message| (message.event.seq, message))
         .collect();
-    let shown: Vec<&Read<'_>> = outcome
-        .script
-        .iter()
-        .filter_map(|seq| events.get(seq))
-        .collect();
+    let shown: Vec<&Read<'_>> = match iut {
+        Iut::Chain => by_exchange(events.values().collect()),
+        _ => outcome
+            .script
+            .iter()
+            .filter_map(|seq| events.get(seq))
+            .collect(),
+    };
     let links: HashSet<LinkId> = shown.iter().map(|message| message.link.id).collect();
     let lines: Vec<String> = shown
         .iter()
@@ -124,21 +131,22 @@ fn unlike(text: &mut String, lines: &[&str], name: &str, first: &[&str]) {
     }
 }
 
-/// The party that an implementation of this kind is.
-fn role(iut: Iut) -> Option<Role> {
+/// The parties that are judged where this is.
+fn judged(iut: Iut) -> &'static [Role] {
     match iut {
-        Iut::Client => Some(Role::Client),
-        Iut::Provider => Some(Role::Provider),
-        Iut::Proxy => Some(Role::Proxy),
-        Iut::AgentServer => Some(Role::AgentServer),
-        Iut::Chain | Iut::Codec | Iut::Events => None,
+        Iut::Client => &[Role::Client],
+        Iut::Provider => &[Role::Provider],
+        Iut::Proxy => &[Role::Proxy],
+        Iut::AgentServer => &[Role::AgentServer],
+        Iut::Chain => &[Role::Client, Role::Provider, Role::Proxy, Role::AgentServer],
+        Iut::Codec | Iut::Events => &[],
     }
 }
 
 /// Names for what differs from run to run, in the order in which it is met.
 #[derive(Default)]
 struct Redaction {
-    judged: Option<Role>,
+    judged: &'static [Role],
     ids: Vec<String>,
     tokens: Vec<String>,
     numbers: HashMap<(LinkId, Option<u32>), Vec<u32>>,
@@ -159,12 +167,7 @@ impl Redaction {
         if let Some(frame) = frame.filter(|it| it.kind != FrameType::Authorization) {
             let (dialler, _) = message.link.kind.roles();
             let scope = self.number((message.link.id, None), frame.scope, dialler);
-            let opener = match frame.kind {
-                FrameType::ChannelRequest => Some(message.from),
-                FrameType::ChannelResponse | FrameType::ChannelResponseFinish => Some(message.to),
-                _ => None,
-            };
-            match opener {
+            match opener(message, frame.kind) {
                 Some(opener) => {
                     let of = (message.link.id, Some(frame.scope));
                     let channel = self.number(of, frame.channel, opener);
@@ -185,7 +188,7 @@ impl Redaction {
 
     /// A number as it is where the harness chose it, and a letter where the implementation did.
     fn number(&mut self, of: (LinkId, Option<u32>), number: u32, chooser: Role) -> String {
-        if Some(chooser) != self.judged {
+        if !self.judged.contains(&chooser) {
             return number.to_string();
         }
         let numbers = self.numbers.entry(of).or_default();
