@@ -176,7 +176,8 @@ impl Conformance {
     /// and a test for it. `INSTA_UPDATE` and `cargo insta review` mean what they mean for other snapshots.
     ///
     /// A snapshot holds what the scenarios' steps sent and read, in the order that the scenarios enforce; times, ids,
-    /// secrets and the numbers that the implementation chose are redacted. Of what did not pass it holds the verdict.
+    /// secrets and the numbers that the implementation chose are redacted. Of a chain it holds each exchange of each link by
+    /// itself. Of what did not pass it holds the verdict.
     #[must_use]
     pub fn snapshots(mut self, directory: impl Into<PathBuf>) -> Self {
         self.snapshots = Some(directory.into());
