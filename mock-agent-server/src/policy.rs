@@ -299,7 +299,12 @@ impl Policy {
         let waiting = self.running.as_mut().map(|running| &mut running.waiting);
         let mut outcome = Outcome::Empty;
         if let Some(waiting) = waiting {
-            let everything = self.settings.withdraws == Withdraws::Everything;
+            let nobody = waiting.iter().all(|it| it.message.key != key);
+            let everything = match self.settings.withdraws {
+                Withdraws::Everything => true,
+                Withdraws::OrEverything => nobody,
+                Withdraws::Named | Withdraws::First => false,
+            };
             let first = self.settings.withdraws == Withdraws::First;
             for it in std::mem::take(waiting) {
                 let named = everything || key.is_none() || it.message.key == key;

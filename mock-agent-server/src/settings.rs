@@ -85,6 +85,8 @@ pub enum Withdraws {
     Named,
     /// Everything that waits; only a fault does in the scope revision.
     Everything,
+    /// What waits under its key, and everything where nothing does; only a fault does in the scope revision.
+    OrEverything,
     /// The first that it could withdraw; only a fault does.
     First,
 }

@@ -86,6 +86,12 @@ pub(super) const FAULTS: &[Fault] = &[
         || tune(|settings| settings.withdraws = Withdraws::Everything),
     ),
     fault(
+        "dequeue-of-everything-for-nobody",
+        "agent.dequeue.other-keys",
+        "withdraws everything where nothing waits under a key",
+        || tune(|settings| settings.withdraws = Withdraws::OrEverything),
+    ),
+    fault(
         "dequeue-of-first",
         "agent.dequeue.all-under-key",
         "withdraws the first message under a key only",

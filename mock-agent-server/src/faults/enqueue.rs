@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::call::{Answer, Asked};
 use crate::fault::{
-    Fault, Interceptor, after, answer_instead, before, fault, lose, on_call, on_piece,
-    replace_reply, switch_off,
+    Fault, Intercept, Interceptor, Role, Step, after, answer_instead, before, fault, lose, on_call,
+    on_piece, replace_reply, switch_off,
 };
 use crate::policy::{Input, Output, refusal};
 use crate::settings::{Check, MESSAGES};
@@ -283,6 +283,23 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     fault(
+        "waiting-left-hanging-at-drop",
+        "agent.enqueue.missed-at-drop",
+        "does not answer what waits when a loop's caller is gone",
+        || Box::<Dropped>::default(),
+    ),
+    fault(
+        "waiting-delivered-at-drop",
+        "agent.enqueue.missed-at-drop",
+        "says that what waits when a loop's caller is gone was delivered",
+        || {
+            Box::new(Dropped {
+                told: Some(Fate::Delivered),
+                now: false,
+            })
+        },
+    ),
+    fault(
         "enqueue-empty-content-taken",
         "agent.enqueue.empty-refused",
         "takes a message without content",
@@ -419,6 +436,31 @@ fn holds(view: &View) -> bool {
 /// Answers messages that would wait at once.
 fn while_held(answer: fn() -> Answer) -> Interceptor {
     answer_instead(Endpoint::Enqueue, move |view, _| holds(view).then(answer))
+}
+
+/// Answers what waits when a loop's caller is gone with another fate, or not at all.
+#[derive(Default)]
+struct Dropped {
+    told: Option<Fate>,
+    /// The loop's caller has just gone.
+    now: bool,
+}
+
+impl Intercept<Role> for Dropped {
+    fn input(&mut self, view: &View, input: Input, next: &mut Vec<Step>) {
+        self.now = matches!(&input, Input::Dropped(call) if view.runs(*call));
+        next.push(input.into());
+    }
+
+    fn output(&mut self, _: &View, output: Output, next: &mut Vec<Step>) {
+        match output {
+            Output::Answer(call, _) if self.now => {
+                let told = self.told.map(|it| Output::Answer(call, fate(it)).into());
+                next.extend(told);
+            }
+            other => next.push(other.into()),
+        }
+    }
 }
 
 /// Whether it tells a message that its loop ended first.

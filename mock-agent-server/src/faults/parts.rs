@@ -120,6 +120,17 @@ pub(super) const FAULTS: &[Fault] = &[
         || parts(|part| drop(part.insert("key".into(), "message-1".into()))),
     ),
     fault(
+        "key-in-lower-case",
+        "agent.parts.key",
+        "gives parts their key in lower case",
+        || {
+            parts(|part| {
+                let key = part["key"].as_str().unwrap_or_default().to_lowercase();
+                part.insert("key".into(), key.into());
+            })
+        },
+    ),
+    fault(
         "key-trimmed",
         "agent.parts.key",
         "gives parts their key without the spaces around it",
@@ -186,6 +197,30 @@ pub(super) const FAULTS: &[Fault] = &[
         "agent.parts.content",
         "sends no more than 4,096 letters of a text",
         || retold(|text| text.chars().take(4096).collect()),
+    ),
+    fault(
+        "text-with-plain-lines",
+        "agent.parts.content",
+        "ends every line of a text with a line feed",
+        || retold(|text| text.replace("\r\n", "\n")),
+    ),
+    fault(
+        "text-without-markup",
+        "agent.parts.content",
+        "writes the markup in a text as entities",
+        || retold(|text| text.replace('<', "&lt;")),
+    ),
+    fault(
+        "text-composed",
+        "agent.parts.content",
+        "composes the letters of a text",
+        || retold(|text| text.replace("e\u{301}", "\u{e9}")),
+    ),
+    fault(
+        "part-for-no-text-missing",
+        "agent.parts.complete",
+        "sends no part for a text that is empty",
+        || lose(|piece| piece.is_first_part() && piece.json()["text"] == ""),
     ),
     fault(
         "part-meta-dropped",

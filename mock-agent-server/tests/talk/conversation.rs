@@ -206,12 +206,12 @@ impl Conversation {
             let message = format!("{{\"key\":\"k\",\"content\":{content}}}");
             self.ask(Endpoint::Run, &format!("{{\"messages\":[{message}]}}"));
         }
-        let blocks = r#"[{"type":"text","text":" é "},{"type":"image","data":"AA==","mimeType":"image/png","_meta":{"a":1}},
+        let blocks = r#"[{"type":"text","text":" é <b>e\u0301</b>\r\n"},{"type":"text","text":""},{"type":"image","data":"AA==","mimeType":"image/png","_meta":{"a":1}},
             {"type":"audio","data":"AA==","mimeType":"audio/wav"},
             {"type":"resource","resource":{"uri":"u:","text":"t"}},
             {"type":"resource_link","uri":"u:","name":"n","title":"t","annotations":{"priority":0.5}}]"#;
         let many = format!(
-            "{{\"messages\":[{{\"key\":\"z \",\"content\":{blocks}}},{{\"key\":\"a\",\"content\":{blocks}}}],\"prompt\":\"x\"}}"
+            "{{\"messages\":[{{\"key\":\"z Z \",\"content\":{blocks}}},{{\"key\":\"a\",\"content\":{blocks}}}],\"prompt\":\"x\"}}"
         );
         self.ask(Endpoint::Run, &many);
         self.run(&"long ".repeat(1000))
@@ -242,6 +242,8 @@ impl Conversation {
         }
         self.run(MESSAGES.long);
         let last = self.calls;
+        self.drops(last).run(MESSAGES.holding).enqueue("left", "x");
+        let last = self.calls - 1;
         self.drops(last).run(MESSAGES.ordinary)
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Messages {
     earlier: VecDeque<PathChunk>,
     /// What came before the last due part, and whether the assistant said it.
     premature: Vec<(u64, bool)>,
+    /// Due parts that came before others: out of order if those still come, and else it is those that are missing.
+    ahead: Vec<u64>,
     joined: Vec<Waiting>,
     landing: Option<Landing>,
     running: bool,
@@ -72,6 +74,7 @@ impl Messages {
             started: Vec::new(),
             earlier: VecDeque::new(),
             premature: Vec::new(),
+            ahead: Vec::new(),
             joined: Vec::new(),
             landing: None,
             running: false,
@@ -88,6 +91,7 @@ impl Messages {
             Revision::Path => VecDeque::new(),
         };
         self.premature.clear();
+        self.ahead.clear();
         self.landing = None;
         self.running = true;
     }
@@ -222,14 +226,18 @@ impl Messages {
                 judge.flag_earlier(seq, BEFORE_OUTPUT, allowed, received);
             }
         }
-        if self.due.front().is_some_and(|due| same(due, chunk)) {
-            self.due.pop_front();
-            return;
-        }
         if let Some(at) = self.due.iter().position(|due| same(due, chunk)) {
             self.due.remove(at);
-            let allowed = "the part of the next block";
-            return judge.flag(ORDER, allowed, "the part of a later one");
+            match at {
+                0 => {
+                    for seq in self.ahead.drain(..) {
+                        let allowed = "the part of the next block";
+                        judge.flag_earlier(seq, ORDER, allowed, "the part of a later one");
+                    }
+                }
+                _ => self.ahead.push(judge.seq),
+            }
+            return;
         }
         if self.earlier.iter().any(|it| same(it, chunk)) {
             let allowed = "a part of the loop's own messages";

@@ -140,6 +140,7 @@ fn each_rule_is_broken_by_itself() {
             vec![(5, "agent.parts.complete")],
         ),
         (start(&[OTHER, HI, IMAGE]), vec![(2, "agent.parts.order")]),
+        (start(&[HI, OTHER]), vec![(4, "agent.parts.complete")]),
         (
             start(&[
                 HI,
