@@ -151,7 +151,7 @@ const SCOPE: &[fn(&mut Conversation)] = &[
     |talk| {
         talk.begins()
             .answers(Endpoint::Register, 200, "{}")
-            .enqueues(1, "a")
+            .enqueues(1, "A")
             .streams()
             .event("{ \"a\":1}")
             .event("{\"type\":\"inactive\"}")

@@ -23,6 +23,17 @@ pub(super) const FAULTS: &[Fault] = &[
         || messages(|message| message["key"] = json!("k")),
     ),
     fault(
+        "key-in-lower-case",
+        "proxy.run.message",
+        "puts keys into runs in lower case",
+        || {
+            messages(|message| {
+                let key = message["key"].as_str().unwrap_or_default().to_lowercase();
+                message["key"] = key.into();
+            })
+        },
+    ),
+    fault(
         "content-cut",
         "proxy.run.message",
         "puts only the first block of each message into a run",
