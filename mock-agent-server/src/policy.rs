@@ -300,14 +300,16 @@ impl Policy {
         let mut outcome = Outcome::Empty;
         if let Some(waiting) = waiting {
             let nobody = waiting.iter().all(|it| it.message.key != key);
-            let everything = match self.settings.withdraws {
-                Withdraws::Everything => true,
-                Withdraws::OrEverything => nobody,
-                Withdraws::Named | Withdraws::First => false,
-            };
+            let lower = |key: &Option<String>| key.as_ref().map(|key| key.to_lowercase());
             let first = self.settings.withdraws == Withdraws::First;
             for it in std::mem::take(waiting) {
-                let named = everything || key.is_none() || it.message.key == key;
+                let same = key.is_none() || it.message.key == key;
+                let named = match self.settings.withdraws {
+                    Withdraws::Everything => true,
+                    Withdraws::OrEverything => same || nobody,
+                    Withdraws::InAnyCase => same || lower(&it.message.key) == lower(&key),
+                    Withdraws::Named | Withdraws::First => same,
+                };
                 if named && !(first && outcome == Outcome::Dequeued) {
                     fate(it.call, Fate::Dequeued, out);
                     outcome = Outcome::Dequeued;

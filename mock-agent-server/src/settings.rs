@@ -87,6 +87,8 @@ pub enum Withdraws {
     Everything,
     /// What waits under its key, and everything where nothing does; only a fault does in the scope revision.
     OrEverything,
+    /// What waits under its key in lower case; only a fault does.
+    InAnyCase,
     /// The first that it could withdraw; only a fault does.
     First,
 }

@@ -77,7 +77,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "withdrawn-taken",
         "agent.dequeue.not-taken",
         "sends the parts of a message that a dequeue withdrew at the loop's end",
-        || Box::<Taken>::default(),
+        || Taken::new(Fate::Dequeued, false),
+    ),
+    fault(
+        "withdrawn-taken-later",
+        "agent.dequeue.not-taken",
+        "sends the parts of a message that a dequeue withdrew in the next loop",
+        || Taken::new(Fate::Dequeued, true),
     ),
     fault(
         "dequeue-of-everything",
@@ -90,6 +96,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "agent.dequeue.other-keys",
         "withdraws everything where nothing waits under a key",
         || tune(|settings| settings.withdraws = Withdraws::OrEverything),
+    ),
+    fault(
+        "dequeue-in-any-case",
+        "agent.dequeue.other-keys",
+        "withdraws what waits under a key in other letters",
+        || tune(|settings| settings.withdraws = Withdraws::InAnyCase),
     ),
     fault(
         "dequeue-of-first",
@@ -180,25 +192,40 @@ fn withdrawn(with: fn(&Reply<'_>) -> Vec<Step>) -> Interceptor {
     replace_reply(|reply| reply.fate() == Some(Fate::Dequeued), with)
 }
 
-/// Sends the parts of what was withdrawn at the loop's end.
-#[derive(Default)]
-struct Taken(Vec<Bytes>);
+/// Sends the parts of messages that were answered with a fate, at the end of their loop or of the next.
+pub(super) struct Taken {
+    fate: Fate,
+    later: bool,
+    parts: Vec<Bytes>,
+    due: Vec<Bytes>,
+}
+
+impl Taken {
+    pub(super) fn new(fate: Fate, later: bool) -> Box<Self> {
+        Box::new(Self {
+            fate,
+            later,
+            parts: Vec::new(),
+            due: Vec::new(),
+        })
+    }
+}
 
 impl Intercept<Role> for Taken {
     fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
         match &output {
-            Output::Answer(call, answer) if Fate::decode(&answer.body) == Ok(Fate::Dequeued) => {
+            Output::Answer(call, answer) if Fate::decode(&answer.body) == Ok(self.fate) => {
                 if let Some(asked) = view.asked(*call) {
-                    self.0.extend(landed(view, asked));
+                    self.parts.extend(landed(view, asked));
                 }
             }
+            Output::Stream(..) if self.later => self.due.append(&mut self.parts),
             Output::End(call) => {
-                let parts = std::mem::take(&mut self.0);
-                next.extend(
-                    parts
-                        .into_iter()
-                        .map(|part| Output::Event(*call, part).into()),
-                );
+                if !self.later {
+                    self.due.append(&mut self.parts);
+                }
+                let parts = self.due.drain(..);
+                next.extend(parts.map(|part| Output::Event(*call, part).into()));
             }
             _ => {}
         }

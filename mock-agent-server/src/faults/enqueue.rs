@@ -13,6 +13,7 @@ use crate::policy::{Input, Output, refusal};
 use crate::settings::{Check, MESSAGES};
 use crate::view::{Passing, Reply, View, kind_of};
 
+use super::dequeue::Taken;
 use super::loops::is_known;
 use super::{edit, edited};
 
@@ -244,6 +245,12 @@ pub(super) const FAULTS: &[Fault] = &[
                 },
             )
         },
+    ),
+    fault(
+        "missed-taken-later",
+        "agent.enqueue.delivered-parts",
+        "sends the parts of a message that was missed in the next loop",
+        || Taken::new(Fate::Missed, true),
     ),
     fault(
         "waiting-left-hanging",

@@ -191,6 +191,12 @@ pub(super) const FAULTS: &[Fault] = &[
         || interrupted(Output::Cut),
     ),
     fault(
+        "busy-sticks",
+        "agent.run.busy-harmless",
+        "refuses every loop once it has refused one as busy",
+        || Box::<Sticks>::default(),
+    ),
+    fault(
         "second-run-refused",
         "agent.run.again",
         "runs one loop and no other",
@@ -357,6 +363,30 @@ fn lenient_run(change: fn(&mut Vec<Value>)) -> Interceptor {
         .into();
         next.push(Input::Called(call, asked).into());
     })
+}
+
+/// Refuses every loop once one was refused as busy.
+#[derive(Default)]
+struct Sticks(bool);
+
+impl Intercept<Role> for Sticks {
+    fn input(&mut self, _: &View, input: Input, next: &mut Vec<Step>) {
+        match input {
+            Input::Called(call, asked) if self.0 && asked.endpoint() == Some(Endpoint::Run) => {
+                let refused = refusal(409, "busy", "a loop is running");
+                next.push(Output::Answer(call, refused).into());
+            }
+            other => next.push(other.into()),
+        }
+    }
+
+    fn output(&mut self, view: &View, output: Output, next: &mut Vec<Step>) {
+        if let Output::Answer(call, answer) = &output {
+            let run = view.endpoint(*call) == Some(Endpoint::Run);
+            self.0 |= run && answer.status == 409 && view.running.is_some();
+        }
+        next.push(output.into());
+    }
 }
 
 /// Ends the loop that runs, in some way, where another is asked for.

@@ -236,7 +236,7 @@ impl Conversation {
         );
         self.ask(Endpoint::Enqueue, "nonsense")
             .ask(Endpoint::Dequeue, "{}");
-        self.dequeue("a").dequeue("nobody");
+        self.dequeue("a").dequeue("nobody").dequeue("C");
         if self.alarm.is_some() {
             self.rings();
         }
