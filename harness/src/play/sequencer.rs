@@ -14,7 +14,7 @@ use diverge_protocol::transcript::Transcript;
 use super::halt::{Halt, Peek, diverged};
 use super::patience::{Patience, Wait};
 use super::{Played, step_text};
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{Divergence, Outcome, Verdict};
 
 /// The parties of a scenario: those that the harness plays, and the implementation.
 pub(crate) trait Scene: Send {
@@ -251,20 +251,53 @@ impl<'a, S: Scene> Sequencer<'a, S> {
                     self.patience.exchange_failed();
                     return Err(halt);
                 }
-                Err(Halt::Diverged(mut divergence)) => {
+                Err(Halt::Diverged(divergence)) => {
                     self.evaluated += 1;
                     self.patience.exchange_failed();
-                    // What this very step is there to check is broken by the same message; but a rule that only
-                    // warns is made no failure by the step that it was broken in.
-                    if let Some(checks) = steps.iter().find_map(|step| step.checks)
-                        && !divergence.requirements.contains(&checks)
-                        && strength_of(&[checks]) <= strength_of(&divergence.requirements)
-                    {
-                        divergence.requirements.push(checks);
-                    }
-                    return Err(Halt::Diverged(divergence));
+                    return Err(Halt::Diverged(self.with_steps(divergence, steps)));
                 }
                 Err(other) => return Err(other),
+            }
+        }
+    }
+
+    /// A breach of rules, with what the steps that are waited for say of the same message.
+    fn with_steps(&mut self, mut broken: Box<Divergence>, steps: &[&'a Step]) -> Box<Divergence> {
+        let mut own = None;
+        for step in steps {
+            match self.peek(step) {
+                Ok(Peek::Met) => {
+                    own = None;
+                    break;
+                }
+                Ok(Peek::Diverged(Halt::Diverged(divergence))) => own = own.or(Some(divergence)),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        match own.filter(|own| own.seq == broken.seq && own.seq.is_some()) {
+            // What the scenario is about comes first, unless it only warns where a rule fails.
+            Some(mut own)
+                if strength_of(&own.requirements) >= strength_of(&broken.requirements) =>
+            {
+                let rules = broken.requirements.iter();
+                let more = rules.filter(|it| !own.requirements.contains(it));
+                let more: Vec<RequirementId> = more.copied().collect();
+                own.requirements.extend(more);
+                own
+            }
+            // What a step is there to check is broken by the same message; but a rule that only warns is made no failure
+            // by the step that it was broken in.
+            own => {
+                let checks = steps.iter().find_map(|step| step.checks);
+                let checks = own.map_or_else(|| checks.into_iter().collect(), |it| it.requirements);
+                for checks in checks {
+                    if !broken.requirements.contains(&checks)
+                        && strength_of(&[checks]) <= strength_of(&broken.requirements)
+                    {
+                        broken.requirements.push(checks);
+                    }
+                }
+                broken
             }
         }
     }
