@@ -31,6 +31,8 @@ impl Drop for Probe {
 pub struct Patience {
     probe: Arc<Probe>,
     full: Duration,
+    /// What is left of it once the first exchange with an implementation has failed.
+    short: Duration,
     first_exchange: Arc<AtomicU8>,
 }
 
@@ -57,7 +59,17 @@ impl Patience {
         Self {
             probe: Arc::new(Probe { ticks, task }),
             full,
+            short: SHORT,
             first_exchange: Arc::default(),
+        }
+    }
+
+    /// For an implementation that may say nothing for as long as that, and be right.
+    #[must_use]
+    pub(crate) fn with_pauses(&self, pauses: Duration) -> Self {
+        Self {
+            short: SHORT + pauses,
+            ..self.clone()
         }
     }
 
@@ -100,7 +112,7 @@ impl Patience {
     #[must_use]
     pub fn limit(&self) -> Duration {
         if self.has_failed() {
-            self.full.min(SHORT)
+            self.full.min(self.short)
         } else {
             self.full
         }

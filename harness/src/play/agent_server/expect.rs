@@ -1,5 +1,7 @@
 //! What a step expects of an agent server: compared with what has come, without waiting itself.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use diverge_protocol::rules::RequirementId;
 use diverge_protocol::scenario::Args;
@@ -12,6 +14,10 @@ use super::super::halt::{Halt, Peek};
 use super::judge::Answer;
 use super::stage::{Called, Stream};
 use super::{Player, script};
+
+const OVER: &str = "the loop was over before what the scenario does in it had come; a program that stays in it for longer tells more";
+/// A loop that is ended for another's sake ends within this.
+const ENDED_FOR_IT: Duration = Duration::from_millis(300);
 
 /// An answer in words.
 pub(super) fn in_words(answer: &Answer) -> String {
@@ -71,6 +77,9 @@ impl Player<'_> {
         let called = &self.stage.calls[at];
         let ended = called.stream.as_ref().and_then(|it| it.ended);
         if let Some((seq, _)) = ended {
+            if self.by_itself(seq) {
+                return Err(Halt::TooLate(OVER.to_owned()));
+            }
             let allowed = "a stream that goes on";
             return Ok(Peek::other(allowed, "its end", Some(seq), blamed));
         }
@@ -142,14 +151,32 @@ impl Player<'_> {
         let stream: Option<&Stream> = calls.find_map(|it| it.stream.as_ref());
         let ended = stream.and_then(|stream| stream.ended.as_ref());
         let over = ended.is_some_and(|(seq, _)| *seq < answer.seq);
-        if idle && answer.is_success() && over {
-            return Err(Halt::TooLate(
-                "the loop was over before what the scenario does in it had come; a program that stays in it for longer \
-                 tells more"
-                    .to_owned(),
-            ));
+        // Whoever says that a message was taken back has come to it in time.
+        let taken_back = self.stage.calls.iter().any(|it| {
+            let answer = it.answer.as_ref().filter(|it| it.is_success());
+            it.endpoint == Endpoint::Dequeue
+                && answer.is_some_and(|it| Outcome::decode(&it.body) == Ok(Outcome::Dequeued))
+        });
+        let missed = self.stage.calls[at].endpoint == Endpoint::Enqueue;
+        if idle && answer.is_success() && over && !(missed && taken_back) {
+            return Err(Halt::TooLate(OVER.to_owned()));
         }
         Ok(())
+    }
+
+    /// Whether a loop came to its end long after another was refused, and so not for that.
+    fn by_itself(&self, end: u64) -> bool {
+        let runs = self.stage.calls.iter();
+        let refusals = runs.filter(|it| it.endpoint == Endpoint::Run);
+        let refused = refusals.filter_map(|it| it.answer.as_ref()).next_back();
+        let at = |seq: u64| {
+            let events = &self.stage.transcript.events;
+            events.iter().find(|it| it.seq == seq).map(|it| it.at)
+        };
+        match (refused.and_then(|it| at(it.seq)), at(end)) {
+            (Some(refused), Some(ended)) => ended.saturating_sub(refused) > ENDED_FOR_IT,
+            _ => false,
+        }
     }
 
     fn peek_stream(&mut self, at: usize, blamed: Option<RequirementId>) -> Peek {

@@ -242,7 +242,11 @@ impl Judge {
         if endpoint == Endpoint::Schema {
             return;
         }
-        let received = shorten(&String::from_utf8_lossy(&answer.body), 80);
+        let body = shorten(&String::from_utf8_lossy(&answer.body), 80);
+        let received = match body.is_empty() {
+            true => format!("status {} without a body", answer.status),
+            false => body,
+        };
         let kind = match serde_json::from_slice::<Value>(&answer.body) {
             Ok(body) => body.get("kind").is_some_and(Value::is_string),
             Err(_) if endpoint == Endpoint::Dequeue => false,
@@ -338,11 +342,25 @@ fn validator(schema: &Value) -> Result<Option<jsonschema::Validator>, ()> {
             if matches!(
                 error.kind(),
                 jsonschema::error::ValidationErrorKind::Referencing(_)
-            ) =>
+            ) && refers_elsewhere(schema) =>
         {
             Ok(None)
         }
         Err(_) => Err(()),
+    }
+}
+
+/// Whether a schema refers to others, which are not fetched.
+fn refers_elsewhere(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            let target = value.as_str().filter(|_| name == "$ref");
+            name == "$id"
+                || target.is_some_and(|it| !it.starts_with('#'))
+                || refers_elsewhere(value)
+        }),
+        Value::Array(items) => items.iter().any(refers_elsewhere),
+        _ => false,
     }
 }
 

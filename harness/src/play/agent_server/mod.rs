@@ -28,8 +28,13 @@ use crate::verdict::{Outcome, Verdict};
 /// The text and the key of a message that says nothing of them.
 const ORDINARY: &str = "ordinary";
 const KEY: &str = "first";
+/// The requirement that a loop breaks which does not come to its end.
+const ENDS: &str = "agent.run.ends";
 /// How many answers tell that the calls before were taken in.
 const CATCHING_UP: u32 = 3;
+
+/// How long the loops of the configured messages may say nothing: they stay for a second or two.
+const PAUSES: Duration = Duration::from_secs(2);
 
 /// How often a scenario is played whose loop was over too soon.
 const ATTEMPTS: u32 = 3;
@@ -46,6 +51,7 @@ pub async fn play(
         Way::Url(_) => 1,
         Way::Reference(_) | Way::Launch(..) => ATTEMPTS,
     };
+    let patience = &patience.with_pauses(PAUSES);
     loop {
         let played = once(scenario, way, config, patience).await;
         attempts -= 1;
@@ -286,6 +292,13 @@ impl Scene for Player<'_> {
 
     async fn pump(&mut self, wait: &mut Wait, at_most: Option<Duration>) -> Result<bool, Halt> {
         self.stage.pump(wait, at_most).await
+    }
+
+    fn blamed_for(&self, step: &Step) -> Option<RequirementId> {
+        match step.action {
+            Action::Act(Act::AgentServer(AgentServerAct::End)) => RequirementId::new(ENDS),
+            _ => None,
+        }
     }
 
     fn nothing_left(&mut self, blamed: Option<RequirementId>) -> Result<(), Halt> {

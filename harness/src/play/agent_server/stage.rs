@@ -146,18 +146,16 @@ impl<'a> Stage<'a> {
         let stream = match connected {
             Ok(stream) => stream,
             Err(error) => {
-                let nobody = format!(
-                    "nothing accepts connections at {}: {error}",
-                    subject.address()
-                );
+                let address = subject.address();
+                let nobody = format!("nothing accepts connections at {address}: {error}");
                 let words = subject.last_words();
                 let words = words.map(|words| format!(": {words}")).unwrap_or_default();
                 let seq = self.record(link, Role::AgentServer, What::Refused { status: None });
                 return Err(match self.port {
                     Some(_) => {
                         self.patience.exchange_failed();
-                        let allowed = "a connection at the port that the server was given";
-                        diverged(allowed, &(nobody + &words), Some(seq), self.port)
+                        let allowed = format!("a connection at {address}");
+                        diverged(&allowed, &(nobody + &words), Some(seq), self.port)
                     }
                     None => Halt::Unreachable(nobody + &words),
                 });
