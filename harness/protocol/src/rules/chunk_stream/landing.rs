@@ -308,6 +308,13 @@ impl Messages {
                 ),
             };
         }
+        if self.revision == Revision::Path
+            && let Some(message) = self.joined.iter_mut().find(|it| it.may_land())
+        {
+            message.landed = true;
+            let allowed = "the prompt of a message that joined, as it was";
+            return judge.flag(DELIVERED_PROMPT, allowed, "another");
+        }
         let nearly = |it: &Waiting| {
             let near = |part: &PathChunk| {
                 key_of(part).is_some_and(|key| key_of(chunk) == Some(key))
