@@ -259,7 +259,7 @@ impl Tally {
         (number > 0).then(|| {
             let verb = if number == 1 { "rests" } else { "rest" };
             let verdicts = style::count(number, "verdict");
-            paint(QUIET, format!("provisional: {verdicts} {verb} on tag numbers that this revision's pages do not state"))
+            paint(QUIET, format!("provisional: {verdicts} {verb} on numbers or words that this revision's pages do not state"))
                 + "\n"
         })
     }
