@@ -10,6 +10,8 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
+const LOOPS: usize = 10_000;
+
 #[test]
 fn a_scope_that_stays_open_takes_the_same_memory_after_any_number_of_loops() {
     let chunk = r#"{"type":"assistant_text_content","text":"a word or two"}"#;
@@ -35,10 +37,11 @@ fn a_scope_that_stays_open_takes_the_same_memory_after_any_number_of_loops() {
         (0..loops).for_each(|_| play(&mut checkers, start..end));
         HEAP.current_usage()
     };
-    let (few, many) = (held(10), held(10_000));
-    assert_eq!(
-        few, many,
-        "bytes held after ten loops, and after ten thousand more"
+    let (few, many) = (held(10), held(LOOPS));
+    // Whoever runs this test has a thread of its own that allocates too, though not for each loop.
+    assert!(
+        many < few + LOOPS,
+        "{few} bytes are held after ten loops, and {many} after {LOOPS} more"
     );
     play(&mut checkers, end..talk.events.len());
     checkers.end(&mut wrong);
