@@ -1,6 +1,6 @@
 //! Interceptors: what stands between the reference and its callers and spoils (or varies) one thing.
 
-use diverge_intercept::{Around, Notes};
+use diverge_intercept::Around;
 use diverge_protocol::rules::Revision;
 use diverge_protocol::wire::agent_server::Endpoint;
 
@@ -22,23 +22,6 @@ impl diverge_intercept::Role for Role {
     type Output = Output;
     type Asking = ();
     type Admission = ();
-}
-
-impl Notes<Role> for View {
-    fn note_input(&mut self, input: &Input) {
-        self.note_input(input);
-    }
-
-    fn note_heard(&mut self, input: &Input) {
-        // A caller whom only the interceptor takes for gone; what did happen was noted before.
-        if let Input::Dropped(_) = input {
-            self.note_input(input);
-        }
-    }
-
-    fn note_output(&mut self, output: &Output) {
-        self.note_output(output);
-    }
 }
 
 /// One thing that an interceptor passes on.

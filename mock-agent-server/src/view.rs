@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use diverge_intercept::Notes;
 use diverge_protocol::wire::agent_server::{Endpoint, Fate};
 use serde_json::Value;
 
 use crate::call::{Answer, Asked, CallId, Head};
-use crate::fault::Step;
+use crate::fault::{Role, Step};
 use crate::policy::{Input, Output};
 use crate::settings::Settings;
 
@@ -86,7 +87,18 @@ impl View {
         self.running.as_ref().is_some_and(|it| it.call == call)
     }
 
-    pub(crate) fn note_input(&mut self, input: &Input) {
+    fn forget(&mut self, call: CallId) {
+        self.open.remove(&call);
+        self.waiting.retain(|it| *it != call);
+        if self.runs(call) {
+            self.running = None;
+            self.ended += 1;
+        }
+    }
+}
+
+impl Notes<Role> for View {
+    fn note_input(&mut self, input: &Input) {
         match input {
             Input::Called(call, asked) => {
                 match asked.endpoint() {
@@ -101,7 +113,14 @@ impl View {
         }
     }
 
-    pub(crate) fn note_output(&mut self, output: &Output) {
+    fn note_heard(&mut self, input: &Input) {
+        // A caller whom only the interceptor takes for gone; what did happen was noted before.
+        if let Input::Dropped(_) = input {
+            self.note_input(input);
+        }
+    }
+
+    fn note_output(&mut self, output: &Output) {
         match output {
             Output::Answer(call, answer) => {
                 let good = (200..300).contains(&answer.status);
@@ -134,15 +153,6 @@ impl View {
             }
             Output::End(call) | Output::Cut(call) => self.forget(*call),
             Output::Raw(..) | Output::Flood(..) | Output::Alarm(..) | Output::Wake => {}
-        }
-    }
-
-    fn forget(&mut self, call: CallId) {
-        self.open.remove(&call);
-        self.waiting.retain(|it| *it != call);
-        if self.runs(call) {
-            self.running = None;
-            self.ended += 1;
         }
     }
 }

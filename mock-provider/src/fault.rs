@@ -1,7 +1,7 @@
 //! Interceptors: what stands between the reference and its peers and spoils (or varies) one thing.
 
+use diverge_intercept::Around;
 use diverge_intercept::frames::Passing;
-use diverge_intercept::{Around, Notes};
 use diverge_protocol::rules::Revision;
 
 use crate::checks::Check;
@@ -23,16 +23,6 @@ impl diverge_intercept::Role for Role {
     type Output = Output;
     type Asking = ();
     type Admission = Greeting;
-}
-
-impl Notes<Role> for View {
-    fn note_input(&mut self, input: &Input) {
-        self.note_input(input);
-    }
-
-    fn note_output(&mut self, output: &Output) {
-        self.note_output(output);
-    }
 }
 
 /// One thing that an interceptor passes on.

@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use diverge_intercept::Notes;
 use diverge_protocol::wire::begin::BeginKind;
 use diverge_protocol::wire::request::RunRequest;
 use diverge_protocol::wire::run::RunKind;
 use diverge_protocol::wire::{Frame, FrameType, Profile};
 
-use crate::fault::Step;
+use crate::fault::{Role, Step};
 use crate::policy::{ClientId, Input, Output, RunId};
 use crate::settings::Settings;
 
@@ -168,7 +169,13 @@ impl View {
         })
     }
 
-    pub(crate) fn note_input(&mut self, input: &Input) {
+    fn run_mut(&mut self, client: ClientId, scope: u32) -> Option<&mut RunView> {
+        self.clients.get_mut(&client)?.runs.get_mut(&scope)
+    }
+}
+
+impl Notes<Role> for View {
+    fn note_input(&mut self, input: &Input) {
         match input {
             Input::ClientOpened(client) => {
                 self.clients.insert(*client, ClientView::default());
@@ -187,7 +194,7 @@ impl View {
         }
     }
 
-    pub(crate) fn note_output(&mut self, output: &Output) {
+    fn note_output(&mut self, output: &Output) {
         match output {
             Output::Dial(id) => {
                 if let Some(run) = self.run_mut(id.client, id.scope) {
@@ -219,10 +226,6 @@ impl View {
             }
             _ => {}
         }
-    }
-
-    fn run_mut(&mut self, client: ClientId, scope: u32) -> Option<&mut RunView> {
-        self.clients.get_mut(&client)?.runs.get_mut(&scope)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Interceptors: what stands between the reference and its peers and spoils (or varies) one thing.
 
 use bytes::Bytes;
+use diverge_intercept::Around;
 use diverge_intercept::frames::Passing;
-use diverge_intercept::{Around, Notes};
 use diverge_protocol::rules::Revision;
 
 use crate::policy::{Admission, Call, CallId, Endpoint, HostId, Input, Output, Proxy, Word};
@@ -24,16 +24,6 @@ impl diverge_intercept::Role for Role {
     type Output = Output;
     type Asking = str;
     type Admission = Admission;
-}
-
-impl Notes<Role> for View {
-    fn note_input(&mut self, input: &Input) {
-        self.note_input(input);
-    }
-
-    fn note_output(&mut self, output: &Output) {
-        self.note_output(output);
-    }
 }
 
 /// One thing that an interceptor passes on.

@@ -7,12 +7,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
+use diverge_intercept::Notes;
 use diverge_protocol::rules::Revision;
 use diverge_protocol::wire::begin::BeginKind;
 use diverge_protocol::wire::profile::BeginChannel;
 use diverge_protocol::wire::{Frame, FrameType, Profile};
 
-use crate::fault::Step;
+use crate::fault::{Role, Step};
 use crate::policy::{Call, CallId, Endpoint, HostId, Input, Output, Word};
 
 /// What has happened so far.
@@ -176,7 +177,35 @@ impl View {
         })
     }
 
-    pub(crate) fn note_input(&mut self, input: &Input) {
+    fn host(&mut self, host: HostId) -> &mut HostView {
+        self.hosts.entry(host).or_default()
+    }
+
+    fn note_frame(&mut self, frame: Frame) {
+        let open = self.scopes.get_mut(&frame.scope).filter(|it| !it.finished);
+        match (frame.kind, open) {
+            (FrameType::Request, None) => {
+                let scope = ScopeView {
+                    number: frame.scope,
+                    request: frame.payload,
+                    ..ScopeView::default()
+                };
+                self.scopes.insert(frame.scope, scope);
+            }
+            (FrameType::Request, Some(scope)) => scope.duplicates += 1,
+            (FrameType::ChannelRequest, Some(scope))
+                if !scope.channels.contains_key(&frame.channel) =>
+            {
+                scope.opened += 1;
+                scope.channels.insert(frame.channel, frame.payload);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Notes<Role> for View {
+    fn note_input(&mut self, input: &Input) {
         self.hearing = match input {
             Input::Opened(host, _) | Input::Binary(host, _) | Input::Text(host, _) => Some(*host),
             _ => None,
@@ -195,7 +224,7 @@ impl View {
                 if self.revision == Revision::Scope
                     && let Ok(frame) = Frame::decode(bytes.clone())
                 {
-                    self.note_heard(frame);
+                    self.note_frame(frame);
                 }
             }
             Input::Text(host, _) => {
@@ -217,7 +246,7 @@ impl View {
         }
     }
 
-    pub(crate) fn note_output(&mut self, output: &Output) {
+    fn note_output(&mut self, output: &Output) {
         match output {
             Output::Send(host, bytes) => {
                 self.host(*host).sent += 1;
@@ -247,32 +276,6 @@ impl View {
                 }
             }
             Output::SendText(..) | Output::Flood(..) | Output::Wake => {}
-        }
-    }
-
-    fn host(&mut self, host: HostId) -> &mut HostView {
-        self.hosts.entry(host).or_default()
-    }
-
-    fn note_heard(&mut self, frame: Frame) {
-        let open = self.scopes.get_mut(&frame.scope).filter(|it| !it.finished);
-        match (frame.kind, open) {
-            (FrameType::Request, None) => {
-                let scope = ScopeView {
-                    number: frame.scope,
-                    request: frame.payload,
-                    ..ScopeView::default()
-                };
-                self.scopes.insert(frame.scope, scope);
-            }
-            (FrameType::Request, Some(scope)) => scope.duplicates += 1,
-            (FrameType::ChannelRequest, Some(scope))
-                if !scope.channels.contains_key(&frame.channel) =>
-            {
-                scope.opened += 1;
-                scope.channels.insert(frame.channel, frame.payload);
-            }
-            _ => {}
         }
     }
 }
